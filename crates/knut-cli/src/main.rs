@@ -1,0 +1,3 @@
+//! The `knut` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! A Spark Connect client for Spark Declarative Pipelines.

@@ -1,0 +1,1 @@
+//! Installs, starts and stops a local Spark Connect server.

@@ -1,0 +1,1 @@
+//! Datasets, flows and dataflow graphs of Spark Declarative Pipelines, without gRPC.

@@ -1,0 +1,1 @@
+//! Reads a Spark Declarative Pipelines project into a dataflow graph.

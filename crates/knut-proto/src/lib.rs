@@ -1,0 +1,1 @@
+//! The generated Spark Connect messages and service of knut.

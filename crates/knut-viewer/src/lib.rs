@@ -1,0 +1,1 @@
+//! The pure reducer from pipeline updates to what a viewer shows.

@@ -1,0 +1,3 @@
+//! The orders pipeline, built in Rust.
+
+fn main() {}

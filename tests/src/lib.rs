@@ -1,0 +1,1 @@
+//! Black-box suites of knut; what they share.
