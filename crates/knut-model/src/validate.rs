@@ -1,0 +1,276 @@
+//! What can be wrong with a graph before any server has seen it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::{DataflowGraph, Dataset, DatasetKind, Flow, Identifier, IdentifierError};
+
+/// One problem of a graph.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraphProblem {
+    /// A name cannot be read.
+    #[error("bad name of a {what}: {error}")]
+    BadName {
+        /// What bears the name: a dataset's kind, `flow`, `target` or `read`.
+        what: String,
+        /// Why.
+        error: IdentifierError,
+    },
+    /// Two datasets have one name.
+    #[error("two datasets are named {name}: a {first} and a {second}")]
+    DuplicateDataset {
+        /// The name as the second spells it.
+        name: Identifier,
+        /// The first one's kind.
+        first: DatasetKind,
+        /// The second one's kind.
+        second: DatasetKind,
+    },
+    /// Two flows have one name.
+    #[error("two flows are named {name}")]
+    DuplicateFlow {
+        /// The name as the second spells it.
+        name: Identifier,
+    },
+    /// A temporary view's name has more than one part.
+    #[error("the temporary view {name} must have a name of one part")]
+    QualifiedTemporaryView {
+        /// The view's name.
+        name: Identifier,
+    },
+    /// A flow that is not its dataset's own has a name of more than one part.
+    #[error("the flow {name} must have a name of one part, unless it is the same as its target's")]
+    QualifiedFlow {
+        /// The flow's name.
+        name: Identifier,
+    },
+    /// A flow writes into a dataset that the graph does not have.
+    #[error("the flow {flow} writes into {target}, which the graph does not define")]
+    UnknownTarget {
+        /// The flow's name.
+        flow: Identifier,
+        /// Its target.
+        target: Identifier,
+    },
+    /// No flow writes into a dataset.
+    #[error("no flow writes into the {kind} {name}: give it a query or add a flow")]
+    WithoutFlow {
+        /// The dataset's name.
+        name: Identifier,
+        /// Its kind.
+        kind: DatasetKind,
+    },
+    /// A dataset that takes one flow has more.
+    #[error("the {kind} {name} takes one flow and has {n_flows}")]
+    TooManyFlows {
+        /// The dataset's name.
+        name: Identifier,
+        /// Its kind.
+        kind: DatasetKind,
+        /// How many flows write into it.
+        n_flows: usize,
+    },
+    /// A table is both partitioned and clustered.
+    #[error("{name} has both partition columns and clustering columns: Spark takes one of them")]
+    PartitionedAndClustered {
+        /// The table's name.
+        name: Identifier,
+    },
+    /// A dataset has a setting that its kind does not take.
+    #[error("the {kind} {name} takes no {setting}")]
+    NotForThisKind {
+        /// The dataset's name.
+        name: Identifier,
+        /// Its kind.
+        kind: DatasetKind,
+        /// What it has and may not have.
+        setting: &'static str,
+    },
+    /// A persisted view stands in a graph; only SQL files can define one.
+    #[error("the view {name} can only be defined in a SQL file: the protocol has no message for it")]
+    PersistedView {
+        /// The view's name.
+        name: Identifier,
+    },
+    /// The graph has nothing that a run could fill.
+    #[error("the graph has no table and no sink, so there is nothing to run")]
+    NothingToRun,
+}
+
+/// Every problem of a graph; at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphProblems(pub(crate) Vec<GraphProblem>);
+
+impl GraphProblems {
+    /// The problems: names first, then in the order of datasets and flows.
+    pub fn problems(&self) -> &[GraphProblem] {
+        &self.0
+    }
+}
+
+impl fmt::Display for GraphProblems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("; ")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for GraphProblems {}
+
+/// Everything wrong with `graph`, in a stable order.
+pub(crate) fn problems_of(graph: &DataflowGraph) -> Vec<GraphProblem> {
+    let mut problems = Vec::new();
+    // SQL files define names that are not known here.
+    let complete = graph.sql_files.is_empty();
+    let key = |name: &Identifier| name.key(graph.default_catalog(), graph.default_database());
+
+    let mut n_flows_into: BTreeMap<String, usize> = BTreeMap::new();
+    for flow in &graph.flows {
+        *n_flows_into.entry(key(&flow.target)).or_default() += 1;
+    }
+
+    let mut by_key: BTreeMap<String, &Dataset> = BTreeMap::new();
+    for dataset in &graph.datasets {
+        check_dataset(dataset, &mut problems);
+        if let Some(first) = by_key.get(&key(&dataset.name)) {
+            let (name, first, second) = (dataset.name.clone(), first.kind, dataset.kind);
+            problems.push(GraphProblem::DuplicateDataset { name, first, second });
+            continue;
+        }
+        by_key.insert(key(&dataset.name), dataset);
+        let n_flows = n_flows_into.get(&key(&dataset.name)).copied().unwrap_or_default();
+        check_flow_count(dataset, n_flows, complete, &mut problems);
+    }
+
+    let mut seen: BTreeMap<String, &Flow> = BTreeMap::new();
+    for flow in &graph.flows {
+        if !flow.is_implicit() && !flow.name.is_single_part() {
+            problems.push(GraphProblem::QualifiedFlow { name: flow.name.clone() });
+        }
+        // Two own queries of one dataset are told as the duplicate dataset that they are.
+        if seen.insert(key(&flow.name), flow).is_some_and(|first| !(first.is_implicit() && flow.is_implicit())) {
+            problems.push(GraphProblem::DuplicateFlow { name: flow.name.clone() });
+        }
+        if complete && !by_key.contains_key(&key(&flow.target)) {
+            problems.push(GraphProblem::UnknownTarget { flow: flow.name.clone(), target: flow.target.clone() });
+        }
+    }
+
+    let runs = |dataset: &Dataset| dataset.kind.is_table() || dataset.kind == DatasetKind::Sink;
+    if complete && !graph.datasets.iter().any(runs) {
+        problems.push(GraphProblem::NothingToRun);
+    }
+    problems
+}
+
+fn check_dataset(dataset: &Dataset, problems: &mut Vec<GraphProblem>) {
+    let Dataset { name, kind, table, sink, .. } = dataset;
+    match kind {
+        DatasetKind::TemporaryView if !name.is_single_part() => {
+            problems.push(GraphProblem::QualifiedTemporaryView { name: name.clone() });
+        }
+        DatasetKind::PersistedView => problems.push(GraphProblem::PersistedView { name: name.clone() }),
+        _ => {}
+    }
+    if !table.partition_columns.is_empty() && !table.clustering_columns.is_empty() {
+        problems.push(GraphProblem::PartitionedAndClustered { name: name.clone() });
+    }
+    let table_settings = [
+        ("schema", table.schema.is_some()),
+        ("format", table.format.is_some()),
+        ("table properties", !table.properties.is_empty()),
+        ("partition columns", !table.partition_columns.is_empty()),
+        ("clustering columns", !table.clustering_columns.is_empty()),
+    ];
+    let sink_settings = [("options", !sink.options.is_empty())];
+    let refused = table_settings
+        .into_iter()
+        .filter(|_| !kind.is_table())
+        .chain(sink_settings.into_iter().filter(|_| *kind != DatasetKind::Sink));
+    for (setting, _) in refused.filter(|(_, given)| *given) {
+        problems.push(GraphProblem::NotForThisKind { name: name.clone(), kind: *kind, setting });
+    }
+}
+
+fn check_flow_count(dataset: &Dataset, n_flows: usize, complete: bool, problems: &mut Vec<GraphProblem>) {
+    let (name, kind) = (dataset.name.clone(), dataset.kind);
+    let takes_one = matches!(kind, DatasetKind::MaterializedView | DatasetKind::TemporaryView);
+    // A sink without a flow is accepted by the server and simply gets nothing.
+    if n_flows == 0 && complete && kind != DatasetKind::Sink {
+        problems.push(GraphProblem::WithoutFlow { name, kind });
+    } else if n_flows > 1 && takes_one {
+        problems.push(GraphProblem::TooManyFlows { name, kind, n_flows });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::GraphBuilder;
+
+    fn problems(builder: GraphBuilder) -> Vec<String> {
+        builder.build().unwrap_err().problems().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn all_problems_are_told_at_once() {
+        let builder = DataflowGraph::builder()
+            .default_database("db")
+            .dataset(Dataset::materialized_view("hy-phen").query("SELECT 1"))
+            .dataset(Dataset::materialized_view("a").query("SELECT 1").partition_by("x").cluster_by("y"))
+            .dataset(Dataset::streaming_table("DB.A").query("SELECT 1"))
+            .dataset(Dataset::temporary_view("q.v").query("SELECT 1").format("csv"))
+            .dataset(Dataset::streaming_table("lonely"))
+            .flow(Flow::builder("q.f", "ghost", "SELECT 1"));
+        assert_eq!(
+            problems(builder),
+            [
+                "bad name of a materialized view: `hy-phen` is not a valid name: a part with characters other than \
+                 letters, digits and _ must stand in backticks",
+                "a has both partition columns and clustering columns: Spark takes one of them",
+                "the materialized view a takes one flow and has 2",
+                "two datasets are named DB.A: a materialized view and a streaming table",
+                "the temporary view q.v must have a name of one part",
+                "the temporary view q.v takes no format",
+                "no flow writes into the streaming table lonely: give it a query or add a flow",
+                "the flow q.f must have a name of one part, unless it is the same as its target's",
+                "the flow q.f writes into ghost, which the graph does not define",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_graph_of_views_only_has_nothing_to_run() {
+        let builder = DataflowGraph::builder().dataset(Dataset::temporary_view("v").query("SELECT 1"));
+        assert_eq!(problems(builder), ["the graph has no table and no sink, so there is nothing to run"]);
+    }
+
+    #[test]
+    fn a_sink_needs_no_flow_and_a_table_takes_several() {
+        let graph = DataflowGraph::builder()
+            .dataset(Dataset::sink("out", "console").option("numRows", "5"))
+            .dataset(Dataset::streaming_table("t"))
+            .flow(Flow::builder("one", "t", "SELECT 1"))
+            .flow(Flow::builder("two", "t", "SELECT 2"))
+            .build()
+            .unwrap();
+        assert_eq!(graph.datasets()[0].sink.format.as_deref(), Some("console"));
+        assert!(graph.flows().iter().all(|flow| !flow.is_implicit()));
+    }
+
+    #[test]
+    fn what_sql_files_define_is_not_asked_for() {
+        let graph = DataflowGraph::builder()
+            .dataset(Dataset::temporary_view("v").query("SELECT 1"))
+            .flow(Flow::builder("f", "defined_in_sql", "SELECT 1"))
+            .sql_file("a.sql", "CREATE STREAMING TABLE defined_in_sql")
+            .build();
+        assert!(graph.is_ok());
+    }
+}
