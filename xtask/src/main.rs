@@ -5,7 +5,9 @@
 
 mod regen_proto;
 
+use std::io::{self, Write as _};
 use std::path::Path;
+use std::process::ExitCode;
 
 use clap::Parser;
 
@@ -16,10 +18,18 @@ enum Command {
     RegenProto(regen_proto::Args),
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
     let root = workspace_root();
-    match Command::parse() {
+    let result = match Command::parse() {
         Command::RegenProto(args) => regen_proto::run(root, &args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The whole chain on one line; with nobody left to read it, the exit code still tells.
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 
