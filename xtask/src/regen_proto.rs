@@ -28,8 +28,8 @@ const PROTO: &str = "proto";
 const SOURCE: &str = "SOURCE.toml";
 /// The folder of the generated code, in the workspace.
 const GENERATED: &str = "crates/knut-proto/src/generated";
-/// The package whose files are printed; what they import from elsewhere comes with protobuf itself.
-const PACKAGE: &str = "spark.connect";
+/// The folder of the printed files in `proto/`; what they import from elsewhere comes with protobuf itself.
+const IMPORT_PREFIX: &str = "spark/connect/";
 /// What to do about generated code that is not what the schema gives.
 const REMEDY: &str = "run `cargo xtask regen-proto` and commit the result";
 /// The comment at the top of every printed file.
@@ -76,22 +76,16 @@ fn renew_schema(root: &Path, version: &str, package: Option<&Path>) -> Result<()
     let source = Source {
         spark_version: version.to_owned(),
         package: package.origin,
-        descriptors: source::digests(&own_files(&schema::compile(&texts)?))?,
+        descriptors: source::digests(&own_files(&schema::compile(&texts)?, &texts))?,
     };
 
-    let proto = root.join(PROTO);
     let source = source.to_text()?;
-    let mut folders = BTreeMap::<PathBuf, BTreeMap<String, Vec<u8>>>::new();
-    for (name, text) in texts {
-        let (folder, file) = name.rsplit_once('/').unwrap_or(("", &name));
-        folders
-            .entry(proto.join(folder))
-            .or_default()
-            .insert(file.to_owned(), text.into_bytes());
-    }
-    for (folder, files) in &folders {
-        write_folder(folder, files)?;
-    }
+    let files = texts
+        .into_iter()
+        .map(|(name, text)| (name.replacen(IMPORT_PREFIX, "", 1), text.into_bytes()))
+        .collect();
+    let proto = root.join(PROTO);
+    write_folder(&proto.join(IMPORT_PREFIX), &files)?;
     fs::write(proto.join(SOURCE), source).context("cannot write SOURCE.toml")
 }
 
@@ -104,12 +98,23 @@ fn print_schema(modules: &BTreeMap<String, String>) -> Result<BTreeMap<String, S
             .map_err(anyhow::Error::from)
             .and_then(|bytes| schema::decode(&bytes))
             .with_context(|| format!("cannot take the descriptor out of {module}"))?;
+        // The name becomes a path below proto/, so it must not be able to lead anywhere else.
+        let plain = file
+            .name()
+            .strip_prefix(IMPORT_PREFIX)
+            .and_then(|name| name.strip_suffix(".proto"))
+            .is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
         ensure!(
-            file.package() == PACKAGE,
-            "{module} is of the package {:?}, not {PACKAGE}",
-            file.package()
+            plain,
+            "{module} describes {:?}, not a file {IMPORT_PREFIX}NAME.proto",
+            file.name()
         );
-        files.insert(file.name().to_owned(), file);
+        if let Some(twin) = files.insert(file.name().to_owned(), file) {
+            bail!(
+                "{module} is not the only module that describes {}",
+                twin.name()
+            );
+        }
     }
     let names = Names::of(files.values());
     let texts = files
@@ -140,19 +145,27 @@ fn read_schema(root: &Path) -> Result<FileDescriptorSet> {
     let mut texts = BTreeMap::new();
     collect_protos(&proto, "", &mut texts)?;
     let schema = schema::compile(&texts)?;
-    source.verify(&own_files(&schema)).with_context(|| {
-        format!(
-            "{PROTO}/ was edited; `cargo xtask regen-proto --from-spark {}` writes it anew",
-            source.spark_version
-        )
-    })?;
+    source
+        .verify(&own_files(&schema, &texts))
+        .with_context(|| {
+            format!(
+                "{PROTO}/ was edited; `cargo xtask regen-proto --from-spark {}` writes it anew",
+                source.spark_version
+            )
+        })?;
     Ok(schema)
 }
 
-/// The files of the schema itself, without those that come with protobuf.
-fn own_files(schema: &FileDescriptorSet) -> Vec<FileDescriptorProto> {
-    let own = schema.file.iter().filter(|file| file.package() == PACKAGE);
-    own.cloned().collect()
+/// The compiled forms of `texts`, without the files that they import from protobuf itself.
+fn own_files(
+    schema: &FileDescriptorSet,
+    texts: &BTreeMap<String, String>,
+) -> Vec<FileDescriptorProto> {
+    let files = schema.file.iter();
+    files
+        .filter(|file| texts.contains_key(file.name()))
+        .cloned()
+        .collect()
 }
 
 /// Reads every `.proto` file below `folder`, by its path from there with forward slashes.
@@ -224,3 +237,6 @@ fn compare(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

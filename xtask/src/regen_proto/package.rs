@@ -1,6 +1,7 @@
 //! The package of the Python registry that carries the descriptors: fetching it, and reading what is needed.
 //!
-//! Nothing of the package is run or installed, and only the generated `*_pb2.py` modules are looked at.
+//! Only the generated `*_pb2.py` modules and the package's metadata are looked at, and nothing is installed. (For a
+//! source distribution, pip runs the package's own setup script to learn its metadata; `--package` avoids that.)
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -170,11 +171,9 @@ impl Contents {
 pub(super) fn sha256_of(mut reader: impl Read) -> io::Result<String> {
     let mut hash = Hash(Sha256::new());
     io::copy(&mut reader, &mut hash)?;
-    let mut hex = String::new();
-    for byte in hash.0.finalize() {
-        hex.push_str(&format!("{byte:02x}"));
-    }
-    Ok(hex)
+    let digest = hash.0.finalize();
+    let hex = digest.iter().map(|byte| format!("{byte:02x}"));
+    Ok(hex.collect())
 }
 
 struct Hash(Sha256);

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{
     DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileOptions,
-    ServiceDescriptorProto,
+    MessageOptions, ServiceDescriptorProto,
 };
 
 use super::schema::Names;
@@ -364,9 +364,12 @@ fn map_entry<'a>(
     field: &FieldDescriptorProto,
 ) -> Option<&'a DescriptorProto> {
     let (_, name) = field.type_name().rsplit_once('.')?;
-    message.nested_type.iter().find(|nested| {
-        nested.name() == name && nested.options.as_ref().is_some_and(|it| it.map_entry())
-    })
+    let is_entry = |nested: &DescriptorProto| {
+        let options = nested.options.as_ref();
+        options.is_some_and(MessageOptions::map_entry)
+    };
+    let mut nested = message.nested_type.iter();
+    nested.find(|nested| nested.name() == name && is_entry(nested))
 }
 
 /// The oneof that the field was declared in; `optional` fields have one of their own that no text shows.
@@ -443,3 +446,6 @@ fn quoted(text: &str) -> String {
     literal.push('"');
     literal
 }
+
+#[cfg(test)]
+mod tests;

@@ -94,9 +94,8 @@ impl Reader<'_> {
     /// Reads one `b'…'` or `b"…"` and appends what it stands for.
     fn literal(&mut self, bytes: &mut Vec<u8>) -> Result<(), LiteralError> {
         let start = self.at;
-        let quote = match (self.next(), self.next()) {
-            (Some(b'b'), Some(quote @ (b'\'' | b'"'))) => quote,
-            _ => return Err(LiteralError::Unexpected { offset: start }),
+        let (Some(b'b'), Some(quote @ (b'\'' | b'"'))) = (self.next(), self.next()) else {
+            return Err(LiteralError::Unexpected { offset: start });
         };
         loop {
             let offset = self.at;

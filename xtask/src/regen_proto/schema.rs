@@ -202,7 +202,7 @@ fn pairs<'a, T>(
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, package: &T, printed: &T) -> Result<()> {
     if package != printed {
-        bail!("{what} differs:\n  the package has {package:?}\n  the text gives {printed:?}");
+        bail!("{what}:\n  the package has {package:?}\n  the text gives {printed:?}");
     }
     Ok(())
 }
