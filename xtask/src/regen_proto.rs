@@ -80,10 +80,8 @@ fn renew_schema(root: &Path, version: &str, package: Option<&Path>) -> Result<()
     };
 
     let source = source.to_text()?;
-    let files = texts
-        .into_iter()
-        .map(|(name, text)| (name.replacen(IMPORT_PREFIX, "", 1), text.into_bytes()))
-        .collect();
+    let files =
+        texts.into_iter().map(|(name, text)| (name.replacen(IMPORT_PREFIX, "", 1), text.into_bytes())).collect();
     let proto = root.join(PROTO);
     write_folder(&proto.join(IMPORT_PREFIX), &files)?;
     fs::write(proto.join(SOURCE), source).context("cannot write SOURCE.toml")
@@ -104,16 +102,9 @@ fn print_schema(modules: &BTreeMap<String, String>) -> Result<BTreeMap<String, S
             .strip_prefix(IMPORT_PREFIX)
             .and_then(|name| name.strip_suffix(".proto"))
             .is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
-        ensure!(
-            plain,
-            "{module} describes {:?}, not a file {IMPORT_PREFIX}NAME.proto",
-            file.name()
-        );
+        ensure!(plain, "{module} describes {:?}, not a file {IMPORT_PREFIX}NAME.proto", file.name());
         if let Some(twin) = files.insert(file.name().to_owned(), file) {
-            bail!(
-                "{module} is not the only module that describes {}",
-                twin.name()
-            );
+            bail!("{module} is not the only module that describes {}", twin.name());
         }
     }
     let names = Names::of(files.values());
@@ -139,33 +130,21 @@ fn print_schema(modules: &BTreeMap<String, String>) -> Result<BTreeMap<String, S
 fn read_schema(root: &Path) -> Result<FileDescriptorSet> {
     let proto = root.join(PROTO);
     let path = proto.join(SOURCE);
-    let source =
-        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let source = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let source = Source::parse(&source)?;
     let mut texts = BTreeMap::new();
     collect_protos(&proto, "", &mut texts)?;
     let schema = schema::compile(&texts)?;
-    source
-        .verify(&own_files(&schema, &texts))
-        .with_context(|| {
-            format!(
-                "{PROTO}/ was edited; `cargo xtask regen-proto --from-spark {}` writes it anew",
-                source.spark_version
-            )
-        })?;
+    source.verify(&own_files(&schema, &texts)).with_context(|| {
+        format!("{PROTO}/ was edited; `cargo xtask regen-proto --from-spark {}` writes it anew", source.spark_version)
+    })?;
     Ok(schema)
 }
 
 /// The compiled forms of `texts`, without the files that they import from protobuf itself.
-fn own_files(
-    schema: &FileDescriptorSet,
-    texts: &BTreeMap<String, String>,
-) -> Vec<FileDescriptorProto> {
+fn own_files(schema: &FileDescriptorSet, texts: &BTreeMap<String, String>) -> Vec<FileDescriptorProto> {
     let files = schema.file.iter();
-    files
-        .filter(|file| texts.contains_key(file.name()))
-        .cloned()
-        .collect()
+    files.filter(|file| texts.contains_key(file.name())).cloned().collect()
 }
 
 /// Reads every `.proto` file below `folder`, by its path from there with forward slashes.
@@ -178,12 +157,8 @@ fn collect_protos(folder: &Path, prefix: &str, texts: &mut BTreeMap<String, Stri
         let import = format!("{prefix}{name}");
         if path.is_dir() {
             collect_protos(&path, &format!("{import}/"), texts)?;
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "proto")
-        {
-            let text = fs::read_to_string(&path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
+        } else if path.extension().is_some_and(|extension| extension == "proto") {
+            let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
             texts.insert(import, text);
         }
     }
@@ -221,10 +196,7 @@ fn write_folder(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> 
 }
 
 /// Fails, naming the first file that is not as it should be, unless the committed files are the generated ones.
-fn compare(
-    generated: &BTreeMap<String, Vec<u8>>,
-    committed: &BTreeMap<String, Vec<u8>>,
-) -> Result<()> {
+fn compare(generated: &BTreeMap<String, Vec<u8>>, committed: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     for (name, bytes) in generated {
         match committed.get(name) {
             Some(found) if found == bytes => {}

@@ -160,7 +160,9 @@ fn parse(url: &str) -> Result<Endpoint, String> {
 
 fn parse_authority(authority: &str) -> Result<(&str, u16), String> {
     if authority.contains('@') {
-        return Err("it takes no user and password before the host: use the parameters `user_id` and `token`".to_owned());
+        return Err(
+            "it takes no user and password before the host: use the parameters `user_id` and `token`".to_owned()
+        );
     }
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
         let (host, after) = rest.split_once(']').ok_or("the `[` of an IPv6 address is not closed")?;
@@ -230,7 +232,9 @@ fn set(endpoint: &mut Endpoint, key: &str, value: &str) -> Result<(), String> {
             if KNOWN.contains(&name.as_str()) {
                 return Err(format!("parameter `{key}` is written `{name}`"));
             }
-            if http::HeaderName::from_bytes(name.as_bytes()).is_err() || ["authorization", "te", "content-type"].contains(&name.as_str()) {
+            if http::HeaderName::from_bytes(name.as_bytes()).is_err()
+                || ["authorization", "te", "content-type"].contains(&name.as_str())
+            {
                 return Err(format!("parameter `{key}` is neither known nor a header that may be sent"));
             }
             if http::HeaderValue::from_str(value).is_err() {
@@ -264,7 +268,8 @@ mod tests {
         ] {
             assert_eq!(address(url), expected, "{url}");
         }
-        let endpoint = parse("sc://h/;token=a=b/c%2Fd==;use_ssl=TRUE;user_id=mar%20tin;X-Custom=1;user_agent=my/app").unwrap();
+        let endpoint =
+            parse("sc://h/;token=a=b/c%2Fd==;use_ssl=TRUE;user_id=mar%20tin;X-Custom=1;user_agent=my/app").unwrap();
         assert_eq!(endpoint.token.as_ref().unwrap().expose(), "a=b/c/d==");
         assert_eq!(endpoint.use_ssl, Some(true));
         assert_eq!(endpoint.user_id.as_deref(), Some("mar tin"));

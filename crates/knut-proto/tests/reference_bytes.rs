@@ -38,29 +38,20 @@ fn a_request_with_a_map_has_its_entries_in_order() {
         command_type: Some(CommandType::CreateDataflowGraph(CreateDataflowGraph {
             default_catalog: Some("spark_catalog".to_owned()),
             default_database: Some("default".to_owned()),
-            sql_conf: BTreeMap::from(
-                sql_conf.map(|(key, value)| (key.to_owned(), value.to_owned())),
-            ),
+            sql_conf: BTreeMap::from(sql_conf.map(|(key, value)| (key.to_owned(), value.to_owned()))),
         })),
     };
-    let command = proto::Command {
-        command_type: Some(proto::command::CommandType::PipelineCommand(command)),
-    };
+    let command = proto::Command { command_type: Some(proto::command::CommandType::PipelineCommand(command)) };
     let request = proto::ExecutePlanRequest {
         session_id: "s-1".to_owned(),
-        user_context: Some(proto::UserContext {
-            user_id: "u".to_owned(),
-            ..Default::default()
-        }),
+        user_context: Some(proto::UserContext { user_id: "u".to_owned(), ..Default::default() }),
         operation_id: Some("op".to_owned()),
         client_type: Some("knut".to_owned()),
-        plan: Some(proto::Plan {
-            op_type: Some(proto::plan::OpType::Command(command)),
-        }),
+        plan: Some(proto::Plan { op_type: Some(proto::plan::OpType::Command(command)) }),
         request_options: vec![RequestOption {
-            request_option: Some(request_option::RequestOption::ReattachOptions(
-                proto::ReattachOptions { reattachable: true },
-            )),
+            request_option: Some(request_option::RequestOption::ReattachOptions(proto::ReattachOptions {
+                reattachable: true,
+            })),
         }],
         ..Default::default()
     };
@@ -74,10 +65,7 @@ fn a_request_with_a_map_has_its_entries_in_order() {
 #[test]
 fn an_optional_field_that_is_set_to_its_default_is_still_sent() {
     let query = proto::Relation {
-        common: Some(proto::RelationCommon {
-            plan_id: Some(0),
-            ..Default::default()
-        }),
+        common: Some(proto::RelationCommon { plan_id: Some(0), ..Default::default() }),
         rel_type: Some(proto::relation::RelType::Sql(proto::Sql {
             query: "SELECT 1".to_owned(),
             ..Default::default()
@@ -87,16 +75,11 @@ fn an_optional_field_that_is_set_to_its_default_is_still_sent() {
         dataflow_graph_id: Some("g".to_owned()),
         flow_name: Some("f".to_owned()),
         target_dataset_name: Some("t".to_owned()),
-        source_code_location: Some(proto::SourceCodeLocation {
-            line_number: Some(-1),
-            ..Default::default()
-        }),
+        source_code_location: Some(proto::SourceCodeLocation { line_number: Some(-1), ..Default::default() }),
         once: Some(false),
-        details: Some(define_flow::Details::RelationFlowDetails(
-            define_flow::WriteRelationFlowDetails {
-                relation: Some(query),
-            },
-        )),
+        details: Some(define_flow::Details::RelationFlowDetails(define_flow::WriteRelationFlowDetails {
+            relation: Some(query),
+        })),
         ..Default::default()
     };
     check_written_and_read(
@@ -108,21 +91,16 @@ fn an_optional_field_that_is_set_to_its_default_is_still_sent() {
 #[test]
 fn a_response_with_a_pipeline_event() {
     let event = proto::PipelineEvent {
-        timestamp: Some(prost_types::Timestamp {
-            seconds: 1_700_000_000,
-            nanos: 5_000_000,
-        }),
+        timestamp: Some(prost_types::Timestamp { seconds: 1_700_000_000, nanos: 5_000_000 }),
         message: Some("Flow f is RUNNING.".to_owned()),
     };
     let response = proto::ExecutePlanResponse {
         session_id: "s-1".to_owned(),
         operation_id: "op".to_owned(),
         response_id: "r".to_owned(),
-        response_type: Some(
-            proto::execute_plan_response::ResponseType::PipelineEventResult(
-                proto::PipelineEventResult { event: Some(event) },
-            ),
-        ),
+        response_type: Some(proto::execute_plan_response::ResponseType::PipelineEventResult(
+            proto::PipelineEventResult { event: Some(event) },
+        )),
         ..Default::default()
     };
     check_read(

@@ -8,6 +8,8 @@ pub struct Diagnostic {
     pub error_class: Option<String>,
     /// The SQLSTATE, such as `22012`; `None` when the server gave none.
     pub sql_state: Option<String>,
+    /// The JVM class of the exception; `None` when only its text is known, as in events.
+    pub exception: Option<String>,
     /// The whole text as sent, with causes and logical plans.
     pub message: String,
 }
@@ -22,7 +24,7 @@ impl Diagnostic {
         let message = message.into();
         let error_class = leading_class(&message).map(str::to_owned);
         let sql_state = sql_state_end(&message).map(|end| message[end - 5..end].to_owned());
-        Self { error_class, sql_state, message }
+        Self { error_class, sql_state, exception: None, message }
     }
 
     /// The message without the logical plan and the repeated causes that follow it.

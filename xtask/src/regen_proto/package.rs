@@ -36,21 +36,12 @@ pub(super) fn download(version: &str, folder: &Path) -> Result<PathBuf> {
         .arg(&requirement)
         .status()
         .context("cannot run python3, which downloads the package (or give one with --package)")?;
-    ensure!(
-        status.success(),
-        "pip could not download {requirement}: {status}"
-    );
+    ensure!(status.success(), "pip could not download {requirement}: {status}");
 
-    let mut files = folder
-        .read_dir()?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<io::Result<Vec<_>>>()?;
+    let mut files = folder.read_dir()?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => Ok(file),
-        _ => bail!(
-            "pip should have left exactly one file in {}",
-            folder.display()
-        ),
+        _ => bail!("pip should have left exactly one file in {}", folder.display()),
     }
 }
 
@@ -68,10 +59,7 @@ fn package_name(version: &str) -> Result<&'static str> {
 /// Reads a source distribution (`.tar.gz`) or a wheel (`.whl`), which must be of the given version.
 pub(super) fn read(path: &Path, version: &str) -> Result<Package> {
     let read = || -> Result<Package> {
-        let file_name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .context("its name is not text")?;
+        let file_name = path.file_name().and_then(|name| name.to_str()).context("its name is not text")?;
         let mut contents = Contents::default();
         if file_name.ends_with(".tar.gz") {
             contents.read_sdist(File::open(path)?)?;
@@ -118,25 +106,20 @@ impl Contents {
         for index in 0..archive.len() {
             let mut entry = archive.by_index(index)?;
             let name = entry.name()?.into_owned();
-            let is_metadata = name
-                .split_once('/')
-                .is_some_and(|(folder, name)| folder.ends_with(".dist-info") && name == "METADATA");
+            let is_metadata =
+                name.split_once('/').is_some_and(|(folder, name)| folder.ends_with(".dist-info") && name == "METADATA");
             self.take(&name, is_metadata, &mut entry)?;
         }
         Ok(())
     }
 
     fn take(&mut self, name: &str, is_metadata: bool, entry: &mut impl Read) -> Result<()> {
-        let module = name
-            .strip_prefix(MODULES)
-            .filter(|name| name.ends_with("_pb2.py"));
+        let module = name.strip_prefix(MODULES).filter(|name| name.ends_with("_pb2.py"));
         if !is_metadata && module.is_none() {
             return Ok(());
         }
         let mut text = String::new();
-        entry
-            .read_to_string(&mut text)
-            .with_context(|| format!("cannot read {name}"))?;
+        entry.read_to_string(&mut text).with_context(|| format!("cannot read {name}"))?;
         match module {
             Some(module) => drop(self.modules.insert(module.to_owned(), text)),
             None => self.metadata = Some(text),
@@ -150,9 +133,7 @@ impl Contents {
             // The description follows the first empty line, and can hold anything.
             let mut lines = metadata.lines().take_while(|line| !line.is_empty());
             let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-            value
-                .map(str::to_owned)
-                .with_context(|| format!("its metadata has no {name}"))
+            value.map(str::to_owned).with_context(|| format!("its metadata has no {name}"))
         };
         ensure!(!self.modules.is_empty(), "it has no {MODULES}*_pb2.py");
         Ok(Package {

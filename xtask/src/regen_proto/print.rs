@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, Result, bail, ensure};
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{
-    DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileOptions,
-    MessageOptions, ServiceDescriptorProto,
+    DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileOptions, MessageOptions,
+    ServiceDescriptorProto,
 };
 
 use super::schema::Names;
@@ -25,16 +25,8 @@ pub(super) fn file(file: &FileDescriptorProto, names: &Names, comment: &str) -> 
         file.name(),
         file.syntax()
     );
-    ensure!(
-        file.extension.is_empty(),
-        "{}: extensions cannot be printed",
-        file.name()
-    );
-    let mut printer = Printer {
-        names,
-        out: String::new(),
-        depth: 0,
-    };
+    ensure!(file.extension.is_empty(), "{}: extensions cannot be printed", file.name());
+    let mut printer = Printer { names, out: String::new(), depth: 0 };
     printer.line(&format!("// {comment}"));
     printer.line("syntax = \"proto3\";");
     printer.gap();
@@ -96,10 +88,7 @@ impl Printer<'_> {
 
     fn imports(&mut self, file: &FileDescriptorProto) -> Result<()> {
         self.gap();
-        let is_in = |list: &[i32], index: usize| {
-            list.iter()
-                .any(|&entry| usize::try_from(entry) == Ok(index))
-        };
+        let is_in = |list: &[i32], index: usize| list.iter().any(|&entry| usize::try_from(entry) == Ok(index));
         for (index, name) in file.dependency.iter().enumerate() {
             let kind = if is_in(&file.public_dependency, index) {
                 "public "
@@ -151,10 +140,7 @@ impl Printer<'_> {
             }
         }
         // Enum ranges include their end, unlike those of messages.
-        let ranges = declaration
-            .reserved_range
-            .iter()
-            .map(|range| (range.start(), range.end()));
+        let ranges = declaration.reserved_range.iter().map(|range| (range.start(), range.end()));
         self.reserved(ranges, i32::MAX, &declaration.reserved_name);
         for value in &declaration.value {
             let deprecated = value
@@ -162,34 +148,19 @@ impl Printer<'_> {
                 .as_ref()
                 .and_then(|options| options.deprecated)
                 .map(|value| ("deprecated", value.to_string()));
-            self.line(&format!(
-                "{} = {}{};",
-                value.name(),
-                value.number(),
-                bracketed(deprecated)
-            ));
+            self.line(&format!("{} = {}{};", value.name(), value.number(), bracketed(deprecated)));
         }
         self.close();
     }
 
     fn message(&mut self, message: &DescriptorProto, parent: &str) -> Result<()> {
-        ensure!(
-            message.extension.is_empty() && message.extension_range.is_empty(),
-            "extensions cannot be printed"
-        );
+        ensure!(message.extension.is_empty() && message.extension_range.is_empty(), "extensions cannot be printed");
         let scope = format!("{parent}.{}", message.name());
         self.open(&format!("message {}", message.name()));
-        if let Some(value) = message
-            .options
-            .as_ref()
-            .and_then(|options| options.deprecated)
-        {
+        if let Some(value) = message.options.as_ref().and_then(|options| options.deprecated) {
             self.line(&format!("option deprecated = {value};"));
         }
-        let ranges = message
-            .reserved_range
-            .iter()
-            .map(|range| (range.start(), range.end() - 1));
+        let ranges = message.reserved_range.iter().map(|range| (range.start(), range.end() - 1));
         self.reserved(ranges, MAX_FIELD_NUMBER, &message.reserved_name);
         for declaration in &message.enum_type {
             self.enumeration(declaration);
@@ -235,17 +206,11 @@ impl Printer<'_> {
     }
 
     fn nested(&mut self, message: &DescriptorProto, scope: &str) -> Result<()> {
-        self.message(message, scope)
-            .with_context(|| format!("nested message {}", message.name()))
+        self.message(message, scope).with_context(|| format!("nested message {}", message.name()))
     }
 
     /// Prints ranges, which include their ends, and names that may not be used again.
-    fn reserved(
-        &mut self,
-        ranges: impl Iterator<Item = (i32, i32)>,
-        max: i32,
-        reserved_names: &[String],
-    ) {
+    fn reserved(&mut self, ranges: impl Iterator<Item = (i32, i32)>, max: i32, reserved_names: &[String]) {
         let numbers = ranges
             .map(|(start, end)| match end {
                 _ if start == end => start.to_string(),
@@ -253,10 +218,7 @@ impl Printer<'_> {
                 _ => format!("{start} to {end}"),
             })
             .collect::<Vec<_>>();
-        let names = reserved_names
-            .iter()
-            .map(|name| quoted(name))
-            .collect::<Vec<_>>();
+        let names = reserved_names.iter().map(|name| quoted(name)).collect::<Vec<_>>();
         for list in [numbers, names] {
             if !list.is_empty() {
                 self.line(&format!("reserved {};", list.join(", ")));
@@ -272,20 +234,10 @@ impl Printer<'_> {
             Label::Required => bail!("field {}: proto3 has no required fields", field.name()),
         };
         let kind = self.type_name(field, scope)?;
-        Ok(format!(
-            "{label}{kind} {} = {}{};",
-            field.name(),
-            field.number(),
-            field_options(field)
-        ))
+        Ok(format!("{label}{kind} {} = {}{};", field.name(), field.number(), field_options(field)))
     }
 
-    fn map_field(
-        &self,
-        field: &FieldDescriptorProto,
-        entry: &DescriptorProto,
-        scope: &str,
-    ) -> Result<String> {
+    fn map_field(&self, field: &FieldDescriptorProto, entry: &DescriptorProto, scope: &str) -> Result<String> {
         let [key, value] = entry.field.as_slice() else {
             bail!("map field {}: its entry has no key and value", field.name());
         };
@@ -327,11 +279,7 @@ impl Printer<'_> {
     fn service(&mut self, service: &ServiceDescriptorProto, package: &str) {
         let scope = format!("{package}.{}", service.name());
         self.open(&format!("service {}", service.name()));
-        if let Some(value) = service
-            .options
-            .as_ref()
-            .and_then(|options| options.deprecated)
-        {
+        if let Some(value) = service.options.as_ref().and_then(|options| options.deprecated) {
             self.line(&format!("option deprecated = {value};"));
         }
         for method in &service.method {
@@ -345,10 +293,7 @@ impl Printer<'_> {
                 side(method.client_streaming(), method.input_type()),
                 side(method.server_streaming(), method.output_type())
             );
-            let deprecated = method
-                .options
-                .as_ref()
-                .and_then(|options| options.deprecated);
+            let deprecated = method.options.as_ref().and_then(|options| options.deprecated);
             match deprecated {
                 Some(value) => self.line(&format!("{head} {{ option deprecated = {value}; }}")),
                 None => self.line(&format!("{head};")),
@@ -359,10 +304,7 @@ impl Printer<'_> {
 }
 
 /// The entry type that makes `field` a map field of `message`.
-fn map_entry<'a>(
-    message: &'a DescriptorProto,
-    field: &FieldDescriptorProto,
-) -> Option<&'a DescriptorProto> {
+fn map_entry<'a>(message: &'a DescriptorProto, field: &FieldDescriptorProto) -> Option<&'a DescriptorProto> {
     let (_, name) = field.type_name().rsplit_once('.')?;
     let is_entry = |nested: &DescriptorProto| {
         let options = nested.options.as_ref();
@@ -381,10 +323,7 @@ fn field_options(field: &FieldDescriptorProto) -> String {
     let options = field.options.as_ref();
     let packed = options.and_then(|options| options.packed);
     let deprecated = options.and_then(|options| options.deprecated);
-    let json_name = field
-        .json_name
-        .as_deref()
-        .filter(|name| *name != default_json_name(field.name()));
+    let json_name = field.json_name.as_deref().filter(|name| *name != default_json_name(field.name()));
     bracketed(
         [
             packed.map(|value| ("packed", value.to_string())),
@@ -398,10 +337,7 @@ fn field_options(field: &FieldDescriptorProto) -> String {
 
 /// ` [name = value, …]`, or nothing if there are no options.
 fn bracketed(options: impl IntoIterator<Item = (&'static str, String)>) -> String {
-    let list = options
-        .into_iter()
-        .map(|(name, value)| format!("{name} = {value}"))
-        .collect::<Vec<_>>();
+    let list = options.into_iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>();
     match list.as_slice() {
         [] => String::new(),
         _ => format!(" [{}]", list.join(", ")),
@@ -416,11 +352,7 @@ fn default_json_name(name: &str) -> String {
         if letter == '_' {
             upper = true;
         } else {
-            json.push(if upper {
-                letter.to_ascii_uppercase()
-            } else {
-                letter
-            });
+            json.push(if upper { letter.to_ascii_uppercase() } else { letter });
             upper = false;
         }
     }

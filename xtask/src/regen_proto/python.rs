@@ -31,17 +31,11 @@ impl fmt::Display for LiteralError {
                 write!(f, "expected a bytes literal or `)` at byte {offset}")
             }
             Self::Unterminated { start } => {
-                write!(
-                    f,
-                    "the bytes literal that starts at byte {start} does not end"
-                )
+                write!(f, "the bytes literal that starts at byte {start} does not end")
             }
             Self::UnknownEscape { offset } => write!(f, "unknown escape at byte {offset}"),
             Self::NotAscii { offset } => {
-                write!(
-                    f,
-                    "a byte that is not ASCII in the bytes literal, at byte {offset}"
-                )
+                write!(f, "a byte that is not ASCII in the bytes literal, at byte {offset}")
             }
         }
     }
@@ -52,10 +46,7 @@ impl std::error::Error for LiteralError {}
 /// The bytes that `module` hands to `AddSerializedFile`. Adjacent literals are joined, as Python does.
 pub(super) fn serialized_file(module: &str) -> Result<Vec<u8>, LiteralError> {
     let call = module.find(CALL).ok_or(LiteralError::NoCall)?;
-    let mut reader = Reader {
-        text: module.as_bytes(),
-        at: call + CALL.len(),
-    };
+    let mut reader = Reader { text: module.as_bytes(), at: call + CALL.len() };
     let mut bytes = Vec::new();
     reader.skip_space();
     reader.literal(&mut bytes)?;
@@ -106,9 +97,7 @@ impl Reader<'_> {
                     if self.peek().is_none() {
                         return Err(LiteralError::Unterminated { start });
                     }
-                    let byte = self
-                        .escape()
-                        .ok_or(LiteralError::UnknownEscape { offset })?;
+                    let byte = self.escape().ok_or(LiteralError::UnknownEscape { offset })?;
                     bytes.push(byte);
                 }
                 Some(byte) if byte.is_ascii() => bytes.push(byte),
@@ -162,11 +151,7 @@ mod tests {
 
     fn check(literals: &str, expected: Result<&[u8], LiteralError>) {
         let module = format!("x = 1\nDESCRIPTOR = pool.{CALL}{literals}");
-        assert_eq!(
-            serialized_file(&module),
-            expected.map(<[u8]>::to_vec),
-            "{literals}"
-        );
+        assert_eq!(serialized_file(&module), expected.map(<[u8]>::to_vec), "{literals}");
     }
 
     /// The offset of the first byte after the opening parenthesis in `check`'s module.
@@ -194,62 +179,25 @@ mod tests {
         check("b'abc\\", unterminated());
         check("b'abc\n')", unterminated());
         check(r"b'abc\')", unterminated());
-        check(
-            r"b'\x4",
-            Err(LiteralError::UnknownEscape {
-                offset: ARGUMENT + 2,
-            }),
-        );
-        check(
-            "b'abc'",
-            Err(LiteralError::Unexpected {
-                offset: ARGUMENT + 6,
-            }),
-        );
+        check(r"b'\x4", Err(LiteralError::UnknownEscape { offset: ARGUMENT + 2 }));
+        check("b'abc'", Err(LiteralError::Unexpected { offset: ARGUMENT + 6 }));
         check("", Err(LiteralError::Unexpected { offset: ARGUMENT }));
         check("b", Err(LiteralError::Unexpected { offset: ARGUMENT }));
     }
 
     #[test]
     fn an_unknown_escape_is_an_error() {
-        for literal in [
-            r"b'ab\q')",
-            r"b'ab\u0041')",
-            r"b'ab\xg0')",
-            r"b'ab\400')",
-            r"b'ab\8')",
-        ] {
-            check(
-                literal,
-                Err(LiteralError::UnknownEscape {
-                    offset: ARGUMENT + 4,
-                }),
-            );
+        for literal in [r"b'ab\q')", r"b'ab\u0041')", r"b'ab\xg0')", r"b'ab\400')", r"b'ab\8')"] {
+            check(literal, Err(LiteralError::UnknownEscape { offset: ARGUMENT + 4 }));
         }
     }
 
     #[test]
     fn what_is_not_a_bytes_literal_is_an_error() {
-        check(
-            "'text')",
-            Err(LiteralError::Unexpected { offset: ARGUMENT }),
-        );
-        check(
-            "rb'raw')",
-            Err(LiteralError::Unexpected { offset: ARGUMENT }),
-        );
-        check(
-            "b'a', 1)",
-            Err(LiteralError::Unexpected {
-                offset: ARGUMENT + 4,
-            }),
-        );
-        check(
-            "b'é')",
-            Err(LiteralError::NotAscii {
-                offset: ARGUMENT + 2,
-            }),
-        );
+        check("'text')", Err(LiteralError::Unexpected { offset: ARGUMENT }));
+        check("rb'raw')", Err(LiteralError::Unexpected { offset: ARGUMENT }));
+        check("b'a', 1)", Err(LiteralError::Unexpected { offset: ARGUMENT + 4 }));
+        check("b'é')", Err(LiteralError::NotAscii { offset: ARGUMENT + 2 }));
         assert_eq!(serialized_file("import os\n"), Err(LiteralError::NoCall));
     }
 }

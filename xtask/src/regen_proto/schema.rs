@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context as _, Result, bail, ensure};
 use prost::Message as _;
 use prost_types::{
-    DescriptorProto, EnumDescriptorProto, FileDescriptorProto, FileDescriptorSet,
-    ServiceDescriptorProto,
+    DescriptorProto, EnumDescriptorProto, FileDescriptorProto, FileDescriptorSet, ServiceDescriptorProto,
 };
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
@@ -34,9 +33,7 @@ pub(super) fn compile(texts: &BTreeMap<String, String>) -> Result<FileDescriptor
     let mut compiler = protox::Compiler::with_file_resolver(resolver);
     compiler.include_imports(true);
     for name in texts.keys() {
-        compiler
-            .open_file(name)
-            .with_context(|| format!("cannot compile {name}"))?;
+        compiler.open_file(name).with_context(|| format!("cannot compile {name}"))?;
     }
     Ok(compiler.file_descriptor_set())
 }
@@ -105,10 +102,7 @@ pub(super) fn canonical_bytes(file: &FileDescriptorProto) -> Vec<u8> {
 }
 
 /// Fails with the first message, enum or service that is not the same on both sides, if there is one.
-pub(super) fn ensure_same(
-    package: &FileDescriptorProto,
-    printed: &FileDescriptorProto,
-) -> Result<()> {
+pub(super) fn ensure_same(package: &FileDescriptorProto, printed: &FileDescriptorProto) -> Result<()> {
     let (package, printed) = (canonical(package), canonical(printed));
     let scope = package.package().to_owned();
     same_messages(&scope, &package.message_type, &printed.message_type)?;
@@ -124,18 +118,12 @@ pub(super) fn ensure_same(
     same("the file's own settings", &rest(package), &rest(printed))
 }
 
-fn same_messages(
-    scope: &str,
-    package: &[DescriptorProto],
-    printed: &[DescriptorProto],
-) -> Result<()> {
+fn same_messages(scope: &str, package: &[DescriptorProto], printed: &[DescriptorProto]) -> Result<()> {
     let what = format!("the messages of {scope}");
     for (package, printed) in pairs(&what, package, printed, DescriptorProto::name)? {
         let path = format!("{scope}.{}", package.name());
         let fields = format!("the fields of message {path}");
-        for (one, other) in pairs(&fields, &package.field, &printed.field, |field| {
-            field.name()
-        })? {
+        for (one, other) in pairs(&fields, &package.field, &printed.field, |field| field.name())? {
             same(&format!("message {path}, field {}", one.name()), one, other)?;
         }
         same_messages(&path, &package.nested_type, &printed.nested_type)?;
@@ -152,34 +140,18 @@ fn same_messages(
     Ok(())
 }
 
-fn same_enums(
-    scope: &str,
-    package: &[EnumDescriptorProto],
-    printed: &[EnumDescriptorProto],
-) -> Result<()> {
+fn same_enums(scope: &str, package: &[EnumDescriptorProto], printed: &[EnumDescriptorProto]) -> Result<()> {
     let what = format!("the enums of {scope}");
     for (package, printed) in pairs(&what, package, printed, EnumDescriptorProto::name)? {
-        same(
-            &format!("enum {scope}.{}", package.name()),
-            package,
-            printed,
-        )?;
+        same(&format!("enum {scope}.{}", package.name()), package, printed)?;
     }
     Ok(())
 }
 
-fn same_services(
-    scope: &str,
-    package: &[ServiceDescriptorProto],
-    printed: &[ServiceDescriptorProto],
-) -> Result<()> {
+fn same_services(scope: &str, package: &[ServiceDescriptorProto], printed: &[ServiceDescriptorProto]) -> Result<()> {
     let what = format!("the services of {scope}");
     for (package, printed) in pairs(&what, package, printed, ServiceDescriptorProto::name)? {
-        same(
-            &format!("service {scope}.{}", package.name()),
-            package,
-            printed,
-        )?;
+        same(&format!("service {scope}.{}", package.name()), package, printed)?;
     }
     Ok(())
 }
@@ -191,11 +163,7 @@ fn pairs<'a, T>(
     printed: &'a [T],
     name: impl Fn(&T) -> &str,
 ) -> Result<impl Iterator<Item = (&'a T, &'a T)>> {
-    let names = |list: &[T]| {
-        list.iter()
-            .map(|item| name(item).to_owned())
-            .collect::<Vec<_>>()
-    };
+    let names = |list: &[T]| list.iter().map(|item| name(item).to_owned()).collect::<Vec<_>>();
     same(what, &names(package), &names(printed))?;
     Ok(package.iter().zip(printed))
 }
@@ -218,11 +186,7 @@ impl Names {
         let mut names = Self::default();
         for file in files {
             let package = file.package();
-            names.0.extend(
-                package
-                    .match_indices('.')
-                    .map(|(dot, _)| package[..dot].to_owned()),
-            );
+            names.0.extend(package.match_indices('.').map(|(dot, _)| package[..dot].to_owned()));
             names.0.insert(package.to_owned());
             names.messages(package, &file.message_type);
             names.enums(package, &file.enum_type);
@@ -250,10 +214,7 @@ impl Names {
     pub(super) fn shortest(&self, full: &str, scope: &str) -> String {
         let full = full.trim_start_matches('.');
         let tails = full.match_indices('.').map(|(dot, _)| &full[dot + 1..]);
-        let found = tails
-            .rev()
-            .chain([full])
-            .find(|name| self.resolve(name, scope).as_deref() == Some(full));
+        let found = tails.rev().chain([full]).find(|name| self.resolve(name, scope).as_deref() == Some(full));
         match found {
             Some(name) => name.to_owned(),
             // Declared by none of the files, but nothing in the way hides it.

@@ -56,10 +56,7 @@ impl Source {
                 None => bail!("{name} is missing, but SOURCE.toml records it"),
             }
         }
-        if let Some(name) = found
-            .keys()
-            .find(|name| !self.descriptors.contains_key(*name))
-        {
+        if let Some(name) = found.keys().find(|name| !self.descriptors.contains_key(*name)) {
             bail!("{name} is not recorded in SOURCE.toml");
         }
         Ok(())

@@ -10,8 +10,7 @@ use super::*;
 
 fn committed_texts() -> BTreeMap<String, String> {
     let mut texts = BTreeMap::new();
-    collect_protos(&crate::workspace_root().join(PROTO), "", &mut texts)
-        .expect("proto/ is readable");
+    collect_protos(&crate::workspace_root().join(PROTO), "", &mut texts).expect("proto/ is readable");
     texts
 }
 
@@ -57,36 +56,23 @@ fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
 fn the_committed_schema_is_the_recorded_one() {
     let source = committed_source();
     assert_eq!(source.package.version, source.spark_version);
-    assert_eq!(
-        source::digests(&committed_files()).expect("digests"),
-        source.descriptors
-    );
+    assert_eq!(source::digests(&committed_files()).expect("digests"), source.descriptors);
 }
 
 #[test]
 fn the_committed_schema_is_printed_text_with_nothing_added() {
-    assert_eq!(
-        print_schema(&modules(&committed_files())).expect("it prints"),
-        committed_texts()
-    );
+    assert_eq!(print_schema(&modules(&committed_files())).expect("it prints"), committed_texts());
 }
 
 #[test]
 fn the_committed_code_is_what_the_schema_gives() {
-    let check = Args {
-        from_spark: None,
-        package: None,
-        check: true,
-    };
+    let check = Args { from_spark: None, package: None, check: true };
     run(crate::workspace_root(), &check).expect("the check passes");
 }
 
 #[test]
 fn a_byte_that_differs_a_missing_file_and_an_extra_file_fail_the_check() {
-    let generated = BTreeMap::from([
-        ("a.rs".to_owned(), b"mod a;".to_vec()),
-        ("b.rs".to_owned(), b"mod b;".to_vec()),
-    ]);
+    let generated = BTreeMap::from([("a.rs".to_owned(), b"mod a;".to_vec()), ("b.rs".to_owned(), b"mod b;".to_vec())]);
     compare(&generated, &generated).expect("equal files pass");
 
     let mut changed = generated.clone();
@@ -111,19 +97,13 @@ fn a_byte_that_differs_a_missing_file_and_an_extra_file_fail_the_check() {
 
 #[test]
 fn one_changed_byte_of_the_committed_code_is_noticed() {
-    let generated =
-        generate::rust_files(read_schema(crate::workspace_root()).expect("schema")).expect("code");
+    let generated = generate::rust_files(read_schema(crate::workspace_root()).expect("schema")).expect("code");
     let folder = crate::workspace_root().join(GENERATED);
     let mut committed = read_folder(&folder).expect("the generated code is readable");
-    let code = committed
-        .get_mut("spark.connect.rs")
-        .expect("the file exists");
+    let code = committed.get_mut("spark.connect.rs").expect("the file exists");
     *code.last_mut().expect("it is not empty") ^= 1;
     let error = message(compare(&generated, &committed));
-    assert!(
-        error.starts_with("crates/knut-proto/src/generated/spark.connect.rs is not"),
-        "{error}"
-    );
+    assert!(error.starts_with("crates/knut-proto/src/generated/spark.connect.rs is not"), "{error}");
 }
 
 #[test]
@@ -140,20 +120,13 @@ fn an_edited_schema_is_refused_before_anything_is_written() {
 
     let renew = "proto/ was edited; `cargo xtask regen-proto --from-spark 4.3.0` writes it anew";
     write("stray.proto", "syntax = \"proto3\"; package stray;");
-    assert_eq!(
-        message(read_schema(root.path())),
-        format!("{renew}: stray.proto is not recorded in SOURCE.toml")
-    );
+    assert_eq!(message(read_schema(root.path())), format!("{renew}: stray.proto is not recorded in SOURCE.toml"));
     fs::remove_file(proto.join("stray.proto")).expect("removed");
 
     let common = "spark/connect/common.proto";
     let edited = committed_texts()[common].replace("bool use_disk = 1;", "bool use_disc = 1;");
     write(common, &edited);
-    let args = Args {
-        from_spark: None,
-        package: None,
-        check: false,
-    };
+    let args = Args { from_spark: None, package: None, check: false };
     assert_eq!(
         message(run(root.path(), &args)),
         format!("{renew}: {common} is not the schema that SOURCE.toml records")
@@ -163,19 +136,13 @@ fn an_edited_schema_is_refused_before_anything_is_written() {
     let example = "spark/connect/example_plugins.proto";
     write(common, &committed_texts()[common]);
     fs::remove_file(proto.join(example)).expect("removed");
-    assert_eq!(
-        message(read_schema(root.path())),
-        format!("{renew}: {example} is missing, but SOURCE.toml records it")
-    );
+    assert_eq!(message(read_schema(root.path())), format!("{renew}: {example} is missing, but SOURCE.toml records it"));
 }
 
 #[test]
 fn a_difference_between_package_and_text_names_its_place() {
     let files = committed_files();
-    let base = files
-        .iter()
-        .find(|file| file.name() == "spark/connect/base.proto")
-        .expect("base");
+    let base = files.iter().find(|file| file.name() == "spark/connect/base.proto").expect("base");
     let differs = |change: &dyn Fn(&mut FileDescriptorProto), expected: &str| {
         let mut changed = base.clone();
         change(&mut changed);
@@ -183,40 +150,19 @@ fn a_difference_between_package_and_text_names_its_place() {
         assert_eq!(error.lines().next(), Some(expected));
     };
     schema::ensure_same(base, base).expect("a file is the same as itself");
-    differs(
-        &|file| file.message_type[0].field[0].number = Some(77),
-        "message spark.connect.Plan, field root:",
-    );
-    differs(
-        &|file| drop(file.message_type[0].field.pop()),
-        "the fields of message spark.connect.Plan:",
-    );
-    differs(
-        &|file| file.message_type[0].oneof_decl[0].name = Some("other".to_owned()),
-        "message spark.connect.Plan:",
-    );
-    differs(
-        &|file| file.message_type.swap(0, 1),
-        "the messages of spark.connect:",
-    );
+    differs(&|file| file.message_type[0].field[0].number = Some(77), "message spark.connect.Plan, field root:");
+    differs(&|file| drop(file.message_type[0].field.pop()), "the fields of message spark.connect.Plan:");
+    differs(&|file| file.message_type[0].oneof_decl[0].name = Some("other".to_owned()), "message spark.connect.Plan:");
+    differs(&|file| file.message_type.swap(0, 1), "the messages of spark.connect:");
     differs(
         &|file| {
-            let nested = file
-                .message_type
-                .iter_mut()
-                .find(|it| !it.nested_type.is_empty());
+            let nested = file.message_type.iter_mut().find(|it| !it.nested_type.is_empty());
             nested.expect("one has nested messages").nested_type.clear();
         },
         "the messages of spark.connect.Plan:",
     );
-    differs(
-        &|file| file.service[0].method[0].server_streaming = None,
-        "service spark.connect.SparkConnectService:",
-    );
-    differs(
-        &|file| drop(file.dependency.pop()),
-        "the file's own settings:",
-    );
+    differs(&|file| file.service[0].method[0].server_streaming = None, "service spark.connect.SparkConnectService:");
+    differs(&|file| drop(file.dependency.pop()), "the file's own settings:");
 }
 
 #[test]
@@ -226,14 +172,8 @@ fn a_descriptor_that_would_be_read_with_a_loss_is_refused() {
     // Field 1000, a varint: nothing that a file descriptor has.
     bytes.extend([0xc0, 0x3e, 0x01]);
     let error = message(schema::decode(&bytes));
-    assert!(
-        error.contains("something this decoder does not know"),
-        "{error}"
-    );
-    assert_eq!(
-        message(schema::decode(b"\x0a\x7f")).split(':').next(),
-        Some("it is not a file descriptor")
-    );
+    assert!(error.contains("something this decoder does not know"), "{error}");
+    assert_eq!(message(schema::decode(b"\x0a\x7f")).split(':').next(), Some("it is not a file descriptor"));
 }
 
 #[test]
@@ -243,16 +183,9 @@ fn a_package_with_a_broken_or_strange_module_prints_nothing() {
     let text = broken.get_mut("base_pb2.py").expect("the module");
     text.truncate(text.len() / 2);
     let error = message(print_schema(&broken));
-    assert!(
-        error.starts_with("cannot take the descriptor out of base_pb2.py: the bytes literal"),
-        "{error}"
-    );
+    assert!(error.starts_with("cannot take the descriptor out of base_pb2.py: the bytes literal"), "{error}");
 
-    for name in [
-        "../../evil.proto",
-        "spark/connect/../x.proto",
-        "other/x.proto",
-    ] {
+    for name in ["../../evil.proto", "spark/connect/../x.proto", "other/x.proto"] {
         let mut strange = files[0].clone();
         strange.name = Some(name.to_owned());
         let strange = BTreeMap::from([("x_pb2.py".to_owned(), module(&strange))]);
@@ -269,9 +202,7 @@ fn a_package_with_a_broken_or_strange_module_prints_nothing() {
     // An option that the printer has no words for must not get lost.
     let mut unsaid = files.clone();
     let options = unsaid[0].options.get_or_insert_default();
-    options
-        .uninterpreted_option
-        .push(UninterpretedOption::default());
+    options.uninterpreted_option.push(UninterpretedOption::default());
     let error = message(print_schema(&modules(&unsaid)));
     assert!(error.contains("is not the package's schema"), "{error}");
 }
@@ -282,33 +213,21 @@ fn package_entries() -> Vec<(String, String)> {
         .into_iter()
         .map(|(name, text)| (format!("pyspark/sql/connect/proto/{name}"), text))
         .collect::<Vec<_>>();
-    entries.push((
-        "pyspark/sql/connect/proto/base_pb2.pyi".to_owned(),
-        String::new(),
-    ));
+    entries.push(("pyspark/sql/connect/proto/base_pb2.pyi".to_owned(), String::new()));
     entries
 }
 
 fn sdist(path: &Path, entries: &[(String, String)]) {
-    let gz = GzEncoder::new(
-        fs::File::create(path).expect("a file"),
-        flate2::Compression::fast(),
-    );
+    let gz = GzEncoder::new(fs::File::create(path).expect("a file"), flate2::Compression::fast());
     let mut archive = tar::Builder::new(gz);
     for (name, text) in entries {
         let mut header = tar::Header::new_gnu();
         header.set_size(text.len() as u64);
         header.set_mode(0o644);
         let name = format!("pyspark-9.9.9/{name}");
-        archive
-            .append_data(&mut header, name, text.as_bytes())
-            .expect("an entry");
+        archive.append_data(&mut header, name, text.as_bytes()).expect("an entry");
     }
-    archive
-        .into_inner()
-        .expect("an archive")
-        .finish()
-        .expect("a file");
+    archive.into_inner().expect("an archive").finish().expect("a file");
 }
 
 const METADATA: &str = "Metadata-Version: 2.1\nName: pyspark\nVersion: 9.9.9\n\nVersion: 1.0\n";
@@ -318,10 +237,7 @@ fn a_source_distribution_and_a_wheel_give_the_same_schema() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut entries = package_entries();
     entries.push(("PKG-INFO".to_owned(), METADATA.to_owned()));
-    entries.push((
-        "pyspark.egg-info/PKG-INFO".to_owned(),
-        "Name: wrong".to_owned(),
-    ));
+    entries.push(("pyspark.egg-info/PKG-INFO".to_owned(), "Name: wrong".to_owned()));
     let path = folder.path().join("pyspark-9.9.9.tar.gz");
     sdist(&path, &entries);
     let from_sdist = package::read(&path, "9.9.9").expect("the source distribution is read");
@@ -332,10 +248,7 @@ fn a_source_distribution_and_a_wheel_give_the_same_schema() {
 
     let path = folder.path().join("pyspark-9.9.9-py3-none-any.whl");
     let mut wheel = zip::ZipWriter::new(fs::File::create(&path).expect("a file"));
-    let metadata = (
-        "pyspark-9.9.9.dist-info/METADATA".to_owned(),
-        METADATA.to_owned(),
-    );
+    let metadata = ("pyspark-9.9.9.dist-info/METADATA".to_owned(), METADATA.to_owned());
     for (name, text) in package_entries().into_iter().chain([metadata]) {
         let options = zip::write::SimpleFileOptions::default();
         wheel.start_file(name, options).expect("an entry");
@@ -363,21 +276,9 @@ fn a_package_that_is_not_the_wanted_one_is_refused() {
     let metadata = ("PKG-INFO".to_owned(), METADATA.to_owned());
     let mut complete = package_entries();
     complete.push(metadata.clone());
-    refused(
-        "other.tar.gz",
-        Some(&complete),
-        "it holds pyspark 9.9.9, not version 4.3.0",
-    );
-    refused(
-        "bare.tar.gz",
-        Some(&package_entries()),
-        "it has no PKG-INFO or METADATA",
-    );
-    refused(
-        "empty.tar.gz",
-        Some(&[metadata]),
-        "it has no pyspark/sql/connect/proto/*_pb2.py",
-    );
+    refused("other.tar.gz", Some(&complete), "it holds pyspark 9.9.9, not version 4.3.0");
+    refused("bare.tar.gz", Some(&package_entries()), "it has no PKG-INFO or METADATA");
+    refused("empty.tar.gz", Some(&[metadata]), "it has no pyspark/sql/connect/proto/*_pb2.py");
     refused("broken.tar.gz", None, "invalid gzip header");
     refused("pyspark.deb", None, "it is neither a .tar.gz nor a .whl");
 }

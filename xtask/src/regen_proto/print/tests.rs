@@ -11,16 +11,9 @@ const NAME: &str = "test/file.proto";
 /// Compiles `text` as a file of the package `test.pkg`, beside a file `other.proto`.
 fn compiled(text: &str) -> (FileDescriptorProto, Names) {
     let other = "syntax = \"proto3\"; package other; message Thing { message Part {} } enum Kind { NONE = 0; }";
-    let texts = BTreeMap::from([
-        ("other.proto".to_owned(), other.to_owned()),
-        (NAME.to_owned(), text.to_owned()),
-    ]);
+    let texts = BTreeMap::from([("other.proto".to_owned(), other.to_owned()), (NAME.to_owned(), text.to_owned())]);
     let set = schema::compile(&texts).expect("the test's text compiles");
-    let names = Names::of(
-        set.file
-            .iter()
-            .filter(|file| texts.contains_key(file.name())),
-    );
+    let names = Names::of(set.file.iter().filter(|file| texts.contains_key(file.name())));
     let file = set.file.into_iter().find(|file| file.name() == NAME);
     (file.expect("the file was compiled"), names)
 }
@@ -225,18 +218,14 @@ message Thing {
 
 #[test]
 fn what_cannot_be_said_in_proto3_is_refused() {
-    let (descriptor, names) =
-        compiled("syntax = \"proto3\"; package test.pkg; message M { int32 a = 1; }");
+    let (descriptor, names) = compiled("syntax = \"proto3\"; package test.pkg; message M { int32 a = 1; }");
     let refused = |change: &dyn Fn(&mut FileDescriptorProto), expected: &str| {
         let mut changed = descriptor.clone();
         change(&mut changed);
         let error = file(&changed, &names, COMMENT).expect_err("it cannot be printed");
         assert_eq!(format!("{error:#}"), expected);
     };
-    refused(
-        &|file| file.syntax = None,
-        "test/file.proto: only proto3 files can be printed, this one is \"\"",
-    );
+    refused(&|file| file.syntax = None, "test/file.proto: only proto3 files can be printed, this one is \"\"");
     refused(
         &|file| file.extension.push(FieldDescriptorProto::default()),
         "test/file.proto: extensions cannot be printed",

@@ -1,0 +1,206 @@
+//! The client itself: what can be asked of a server.
+
+use std::collections::BTreeMap;
+
+use knut_model::DataflowGraph;
+use knut_proto::spark::connect as proto;
+use knut_viewer::{RunStarted, UpdateKind};
+use proto::analyze_plan_request::{Analyze, SparkVersion};
+use proto::config_request::operation::OpType;
+use uuid::Uuid;
+
+use crate::session::Session;
+use crate::{DefinedGraph, Endpoint, Error, ErrorKind, OperationId, RunOptions, UpdateStream, define, to_proto};
+
+/// How often the server's run loop looks for flows to start. Its default of one second costs a
+/// chain of flows a second per level (Observed: Spark 4.3.0).
+const POLLING_INTERVAL: (&str, &str) = ("spark.sql.pipelines.execution.streamstate.pollingInterval", "100ms");
+
+/// A client of one Spark Connect session. Clones share the session.
+///
+/// Dropping it closes the connection only: the server forgets an idle session after an hour, or at
+/// once after [`close`](Self::close).
+#[derive(Clone)]
+pub struct PipelinesClient {
+    session: Session,
+    spark_version: String,
+}
+
+impl PipelinesClient {
+    /// Connects to `sc://host:port/;…` and asks for the server's version.
+    ///
+    /// # Errors
+    /// [`Usage`](ErrorKind::Usage) for a bad connection string, [`Transport`](ErrorKind::Transport)
+    /// or [`Timeout`](ErrorKind::Timeout) when nobody answers, [`Auth`](ErrorKind::Auth), and
+    /// [`Unsupported`](ErrorKind::Unsupported) when what answers has no pipelines.
+    pub async fn connect(url: &str) -> Result<Self, Error> {
+        Self::connect_to(Endpoint::parse(url)?).await
+    }
+
+    /// Connects to an endpoint.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn connect_to(endpoint: Endpoint) -> Result<Self, Error> {
+        let session = Session::connect(endpoint).await?;
+        let what = format!("{} does not answer as a Spark Connect server", session.endpoint());
+        let request = proto::AnalyzePlanRequest {
+            session_id: session.id(),
+            client_observed_server_side_session_id: None,
+            user_context: Some(session.user_context()),
+            client_type: Some(session.client_type()),
+            analyze: Some(Analyze::SparkVersion(SparkVersion {})),
+        };
+        let mut stub = session.stub();
+        let answer = session.call(&what, Box::pin(stub.analyze_plan(session.request(request)))).await?;
+        let spark_version = match answer.result {
+            Some(proto::analyze_plan_response::Result::SparkVersion(version)) => version.version,
+            _ => return Err(Error::new(ErrorKind::Protocol, what).because("its answer has no version")),
+        };
+        if !has_pipelines(&spark_version) {
+            let what = format!("{} cannot run pipelines", session.endpoint());
+            let reason = format!("it runs Spark {spark_version}; pipelines came with Spark 4.1");
+            return Err(Error::new(ErrorKind::Unsupported, what).because(reason));
+        }
+        Ok(Self { session, spark_version })
+    }
+
+    /// The server's Spark version, such as `4.3.0`.
+    pub fn spark_version(&self) -> &str {
+        &self.spark_version
+    }
+
+    /// Where the server is; it shows as `host:port`.
+    pub fn endpoint(&self) -> &Endpoint {
+        self.session.endpoint()
+    }
+
+    /// Sets confs of the session. Confs that the server does not let a session set are left as they
+    /// are, as the reference does; what it says of them comes back, one text each.
+    ///
+    /// # Errors
+    /// [`Transport`](ErrorKind::Transport), [`Timeout`](ErrorKind::Timeout), or
+    /// [`Server`](ErrorKind::Server) for an invalid value.
+    pub async fn set_confs(&self, confs: &BTreeMap<String, String>) -> Result<Vec<String>, Error> {
+        let pair = |(key, value): (&String, &String)| proto::KeyValue { key: key.clone(), value: Some(value.clone()) };
+        let set = proto::config_request::Set { pairs: confs.iter().map(pair).collect(), silent: Some(true) };
+        let request = proto::ConfigRequest {
+            session_id: self.session.id(),
+            client_observed_server_side_session_id: self.session.observed(),
+            user_context: Some(self.session.user_context()),
+            operation: Some(proto::config_request::Operation { op_type: Some(OpType::Set(set)) }),
+            client_type: Some(self.session.client_type()),
+        };
+        let mut stub = self.session.stub();
+        let call = Box::pin(stub.config(self.session.request(request)));
+        Ok(self.session.call("cannot set the session's confs", call).await?.warnings)
+    }
+
+    /// Registers a graph. Its confs become the session's too, as the reference does, so that a
+    /// session is best used for one graph.
+    ///
+    /// Dropping the future leaves a graph half defined; it is never run.
+    ///
+    /// # Errors
+    /// [`Server`](ErrorKind::Server) for the first definition that the server refuses, and what any
+    /// call may end in.
+    pub async fn define_graph(&self, graph: &DataflowGraph) -> Result<DefinedGraph, Error> {
+        let (key, value) = POLLING_INTERVAL;
+        let mut confs = BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        confs.extend(graph.sql_conf().clone());
+        for warning in self.set_confs(&confs).await? {
+            tracing::warn!("{warning}");
+        }
+        define::define_graph(&self.session, graph).await
+    }
+
+    /// Runs a graph. The server runs each graph once, also if it was a dry run or failed.
+    pub fn run_updates(&self, graph: &DefinedGraph, options: &RunOptions) -> UpdateStream {
+        let plan = to_proto::pipeline_plan(to_proto::start_run(&graph.id, options));
+        self.updates(plan, vec![UpdateKind::GraphDefined(graph.update())], options.dry_run)
+    }
+
+    /// Executes a SQL statement and follows its progress; its rows are not fetched.
+    ///
+    /// Any Spark job can be watched this way: no graph is needed.
+    pub fn execute_sql(&self, sql: &str) -> UpdateStream {
+        self.updates(to_proto::sql_plan(sql), Vec::new(), false)
+    }
+
+    /// Asks the server to cancel an execution and tells whether it was running.
+    ///
+    /// Spark stops no flow in mid-run: flows that are running go on and commit, later ones do not start.
+    ///
+    /// # Errors
+    /// What any call may end in.
+    pub async fn interrupt(&self, operation_id: OperationId) -> Result<bool, Error> {
+        let operation_id = operation_id.to_string();
+        let request = proto::InterruptRequest {
+            session_id: self.session.id(),
+            client_observed_server_side_session_id: self.session.observed(),
+            user_context: Some(self.session.user_context()),
+            client_type: Some(self.session.client_type()),
+            interrupt_type: proto::interrupt_request::InterruptType::OperationId.into(),
+            interrupt: Some(proto::interrupt_request::Interrupt::OperationId(operation_id.clone())),
+        };
+        let mut stub = self.session.stub();
+        let call = Box::pin(stub.interrupt(self.session.request(request)));
+        let answer = self.session.call("cannot cancel the run", call).await?;
+        Ok(answer.interrupted_ids.contains(&operation_id))
+    }
+
+    /// Ends the session on the server. While a run goes on the server answers only after its end.
+    ///
+    /// # Errors
+    /// What any call may end in; the session ends all the same unless the connection is lost.
+    pub async fn close(self) -> Result<(), Error> {
+        let request = proto::ReleaseSessionRequest {
+            session_id: self.session.id(),
+            user_context: Some(self.session.user_context()),
+            client_type: Some(self.session.client_type()),
+            allow_reconnect: false,
+        };
+        let mut stub = self.session.stub();
+        let call = Box::pin(stub.release_session(self.session.request(request)));
+        self.session.call("cannot end the session", call).await.map(|_| ())
+    }
+
+    fn updates(&self, plan: proto::Plan, mut before: Vec<UpdateKind>, dry_run: bool) -> UpdateStream {
+        let operation_id = OperationId(Uuid::new_v4());
+        before.push(UpdateKind::RunStarted(RunStarted {
+            server: self.session.endpoint().to_string(),
+            spark_version: Some(self.spark_version.clone()),
+            operation_id: operation_id.to_string(),
+            dry_run,
+        }));
+        UpdateStream::new(self.session.clone(), operation_id, plan, before)
+    }
+}
+
+impl std::fmt::Debug for PipelinesClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct("PipelinesClient");
+        debug.field("server", &self.session.endpoint().to_string()).field("spark_version", &self.spark_version);
+        debug.finish_non_exhaustive()
+    }
+}
+
+/// Whether a Spark version is 4.1 or later. A version of unknown form is given the benefit of the doubt.
+fn has_pipelines(version: &str) -> bool {
+    let mut parts = version.split('.').map_while(|part| part.parse::<u32>().ok());
+    match (parts.next(), parts.next()) {
+        (Some(major), Some(minor)) => (major, minor) >= (4, 1),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipelines_came_with_4_1() {
+        assert!(["4.1.0", "4.3.0", "5.0.0-SNAPSHOT", "next"].into_iter().all(has_pipelines));
+        assert!(!["3.5.6", "4.0.1"].into_iter().any(has_pipelines));
+    }
+}

@@ -1,0 +1,154 @@
+//! The one error of this crate: what was asked of whom, and why it did not work.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::error::Error as StdError;
+use std::fmt;
+
+/// What kind of failure an [`Error`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The caller's own input is wrong; the server was not asked.
+    Usage,
+    /// The server could not be reached, or the connection broke.
+    Transport,
+    /// The server did not accept who is asking.
+    Auth,
+    /// The server refused or failed; [`Error::server`] has what it said.
+    Server,
+    /// The answer breaks the protocol.
+    Protocol,
+    /// No answer came in time.
+    Timeout,
+    /// The operation was cancelled on the server.
+    Cancelled,
+    /// The server cannot do this, or is no Spark Connect server.
+    Unsupported,
+}
+
+/// Why something that was asked of a server did not work.
+///
+/// It displays what was asked; [`source`](StdError::source) says why.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    what: Cow<'static, str>,
+    cause: Option<Cause>,
+}
+
+enum Cause {
+    Server(ServerError),
+    Text(Reason),
+}
+
+/// A reason that has no error type of its own.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Reason(String);
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, what: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Inner { kind, what: what.into(), cause: None }))
+    }
+
+    pub(crate) fn usage(what: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Usage, what)
+    }
+
+    pub(crate) fn because(mut self, reason: impl Into<String>) -> Self {
+        self.0.cause = Some(Cause::Text(Reason(reason.into())));
+        self
+    }
+
+    pub(crate) fn from_server(what: impl Into<Cow<'static, str>>, server: ServerError) -> Self {
+        let kind = match server.error_class.as_deref() {
+            Some("OPERATION_CANCELED") => ErrorKind::Cancelled,
+            _ => ErrorKind::Server,
+        };
+        Self(Box::new(Inner { kind, what: what.into(), cause: Some(Cause::Server(server)) }))
+    }
+
+    /// What kind of failure this is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What the server said; `None` when it said nothing.
+    pub fn server(&self) -> Option<&ServerError> {
+        match &self.0.cause {
+            Some(Cause::Server(server)) => Some(server),
+            _ => None,
+        }
+    }
+
+    /// Whether the session is gone, and with it every graph that was defined in it.
+    pub fn is_session_lost(&self) -> bool {
+        self.server().is_some_and(ServerError::is_session_lost)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.what)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Error");
+        debug.field("kind", &self.0.kind).field("what", &self.0.what);
+        match &self.0.cause {
+            Some(Cause::Server(server)) => debug.field("server", server),
+            Some(Cause::Text(reason)) => debug.field("reason", &reason.0),
+            None => &mut debug,
+        };
+        debug.finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match &self.0.cause {
+            Some(Cause::Server(server)) => Some(server),
+            Some(Cause::Text(reason)) => Some(reason),
+            None => None,
+        }
+    }
+}
+
+/// An error that the server reported.
+///
+/// It displays the message as sent: it is not trusted and may hold control characters.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.message.trim())]
+#[non_exhaustive]
+pub struct ServerError {
+    /// The whole message.
+    pub message: String,
+    /// Spark's error class, such as `TABLE_OR_VIEW_NOT_FOUND`; `None` for errors that have none,
+    /// the failed resolution of a graph among them.
+    pub error_class: Option<String>,
+    /// The SQLSTATE; `None` when the server sent none.
+    pub sql_state: Option<String>,
+    /// The parameters of the message; empty when the server sent none.
+    pub message_parameters: BTreeMap<String, String>,
+    /// The JVM class of the exception and its superclasses, most specific first; may be empty.
+    pub classes: Vec<String>,
+    /// Under which id the server keeps details; `None` when it keeps none.
+    pub(crate) error_id: Option<String>,
+}
+
+impl ServerError {
+    /// Whether the server has no such session any more.
+    pub fn is_session_lost(&self) -> bool {
+        let lost =
+            ["INVALID_HANDLE.SESSION_NOT_FOUND", "INVALID_HANDLE.SESSION_CLOSED", "INVALID_HANDLE.SESSION_CHANGED"];
+        self.error_class.as_deref().is_some_and(|class| lost.contains(&class))
+    }
+
+    pub(crate) fn is_class(&self, classes: &[&str]) -> bool {
+        self.error_class.as_deref().is_some_and(|class| classes.contains(&class))
+    }
+}
