@@ -25,10 +25,13 @@ fn pipeline_event(event: proto::PipelineEvent) -> PipelineEvent {
     PipelineEvent { at: event.timestamp.as_ref().and_then(system_time), message: event.message.unwrap_or_default() }
 }
 
-/// `None` for a time that no clock can show.
+/// The last second that protobuf's timestamps can mean, in the year 9999.
+const MAX_SECONDS: u64 = 253_402_300_799;
+
+/// `None` for a time that is none.
 fn system_time(timestamp: &prost_types::Timestamp) -> Option<SystemTime> {
     let nanos = u32::try_from(timestamp.nanos).ok().filter(|nanos| *nanos < 1_000_000_000)?;
-    let seconds = u64::try_from(timestamp.seconds).ok()?;
+    let seconds = u64::try_from(timestamp.seconds).ok().filter(|seconds| *seconds <= MAX_SECONDS)?;
     SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanos))
 }
 

@@ -34,6 +34,8 @@ mod endpoint;
 mod error;
 mod execution;
 mod from_proto;
+#[cfg(test)]
+mod recorded_runs;
 mod response_stream;
 mod run;
 mod session;
