@@ -1,1 +1,56 @@
 //! Reads a Spark Declarative Pipelines project into a dataflow graph.
+//!
+//! A project is a folder with a `spark-pipeline.yml` (the [`PipelineSpec`]), the `.sql` files its
+//! globs name, and optionally knut's own `knut.toml` with [`Source`]s. Everything that is wrong
+//! with it is told at once, each [`Problem`] with its place.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let parent = tempfile::tempdir()?;
+//! # let folder = parent.path().join("shop");
+//! knut_project::init(&folder, "shop")?;
+//! let spec = knut_project::find_spec(&folder)?;
+//! let project = knut_project::Project::load(&spec)?;
+//! let graph = project.graph()?;
+//! assert_eq!(graph.datasets().len(), 1);
+//! assert_eq!(graph.sql_files().len(), 2);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Which files are read
+//!
+//! As the reference client does, an `include` is either the path of one file or `folder/**`, which
+//! takes every file at any depth. A file with a part named `__pycache__` in its path is left out;
+//! nothing else is, not even hidden files: `.DS_Store` or an editor's `.a.sql.swp` is an error that
+//! names the file. Folders that are symbolic links are not entered, files that are links are read;
+//! a broken link is an error, unless its name begins with a dot (Emacs' lock files). Only the
+//! lower-case extension `.sql` is read; `.SQL` is an error here as it is there. Unlike the
+//! reference, a file named by two globs is read once, files come in sorted order, and a byte order
+//! mark is taken off.
+//!
+//! This crate must not know gRPC or an async runtime, and never talks to a server.
+
+mod discover;
+mod find;
+mod init;
+mod library;
+mod problem;
+mod project;
+mod scalar;
+mod source_path;
+mod sources;
+mod spec;
+mod storage;
+mod suggest;
+mod text;
+mod yaml;
+
+pub use find::{find_spec, spec_at};
+pub use init::init;
+pub use library::{Library, LibraryPattern};
+pub use problem::{Problem, Problems};
+pub use project::Project;
+pub use sources::Source;
+pub use spec::PipelineSpec;
+pub use storage::{Storage, StorageError};
