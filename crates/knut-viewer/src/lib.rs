@@ -20,6 +20,7 @@ mod flow;
 mod stage;
 mod state;
 mod update;
+mod visible;
 
 pub use diagnostic::Diagnostic;
 pub use event_text::{EventText, FailureReason, FlowEvent};
@@ -30,3 +31,4 @@ pub use update::{
     ConnectionChange, DatasetNode, ExecutionProgress, FlowNode, GraphDefined, PipelineEvent, RunOutcome, RunStarted,
     StageProgress, UpdateKind, ViewerUpdate,
 };
+pub use visible::visible;

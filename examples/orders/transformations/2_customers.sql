@@ -1,0 +1,3 @@
+-- Customers change, so they are read whole in each run.
+CREATE MATERIALIZED VIEW customers AS
+SELECT * FROM raw_customers;
