@@ -1,0 +1,226 @@
+//! The arguments of `knut`. Options that `spark-pipelines` has keep their names and meaning.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use knut_model::Identifier;
+
+use crate::printer::Verbosity;
+
+/// Author, run and watch Spark Declarative Pipelines.
+#[derive(Debug, Parser)]
+#[command(name = "knut", version, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = crate::exit_code::HELP)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Say more: also when flows start
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
+    /// Say less: only failures and the last line
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Colour the output (`NO_COLOR` and `CLICOLOR_FORCE` are honoured too)
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Args {
+    pub(crate) fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a new project that runs at once
+    Init(InitArgs),
+    /// Run the project's pipeline
+    Run(RunArgs),
+    /// Check the project's pipeline on a server without running it
+    DryRun(DryRunArgs),
+    /// Execute one SQL statement and show its progress
+    Sql(SqlArgs),
+    /// Install, start and stop a Spark server on this machine
+    Local(LocalArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InitArgs {
+    /// The folder to make the project in; made if it does not exist
+    pub(crate) folder: PathBuf,
+    /// The pipeline's name [default: the folder's name]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Update only these datasets, separated by commas
+    #[arg(long, value_name = "DATASETS", value_parser = parse_datasets)]
+    pub(crate) refresh: Vec<Datasets>,
+    /// Reset and recompute only these datasets, separated by commas
+    #[arg(long, value_name = "DATASETS", value_parser = parse_datasets)]
+    pub(crate) full_refresh: Vec<Datasets>,
+    /// Reset and recompute every dataset
+    #[arg(long, conflicts_with_all = ["refresh", "full_refresh"])]
+    pub(crate) full_refresh_all: bool,
+    /// Keep streaming checkpoints here instead of in the spec's `storage`
+    #[arg(long, value_name = "URI or FOLDER")]
+    pub(crate) storage: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DryRunArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SqlArgs {
+    /// The statement. Its rows are not fetched
+    pub(crate) statement: String,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ProjectArgs {
+    /// The pipeline spec [default: spark-pipeline.yml here or in a folder above]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) spec: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ServerArgs {
+    /// The Spark Connect server, as in `sc://host:15002/;token=…`. The connection string can also
+    /// stand in `SPARK_REMOTE`, and the token in `SPARK_CONNECT_AUTHENTICATE_TOKEN`
+    #[arg(long, value_name = "URL")]
+    pub(crate) remote: Option<String>,
+    /// Use a Spark server on this machine, installing and starting it if needed. This is the
+    /// default when no server is named
+    #[arg(long, conflicts_with = "remote")]
+    pub(crate) local: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LocalArgs {
+    #[command(subcommand)]
+    pub(crate) command: LocalCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LocalCommand {
+    /// Install Spark for this user, and Java if none is found
+    Install,
+    /// Start the project's server, unless it is running
+    Start {
+        #[command(flatten)]
+        project: ProjectArgs,
+        /// The port to listen on [default: any free one]
+        #[arg(long)]
+        port: Option<u16>,
+    },
+    /// Stop the project's server
+    Stop {
+        #[command(flatten)]
+        project: ProjectArgs,
+    },
+    /// Tell what is installed and whether the project's server is running
+    Status {
+        #[command(flatten)]
+        project: ProjectArgs,
+        /// Print only the connection string, with its token, for other Spark Connect clients
+        #[arg(long)]
+        remote: bool,
+    },
+}
+
+/// A list of dataset names in one argument.
+#[derive(Clone, Debug)]
+pub(crate) struct Datasets(pub(crate) Vec<Identifier>);
+
+/// Reads names separated by commas; a comma inside backticks belongs to the name.
+fn parse_datasets(text: &str) -> Result<Datasets, String> {
+    let mut names = Vec::new();
+    let mut is_quoted = false;
+    let parts = text.split(|c| {
+        is_quoted ^= c == '`';
+        c == ',' && !is_quoted
+    });
+    for part in parts {
+        names.push(Identifier::parse(part).map_err(|error| error.to_string())?);
+    }
+    Ok(Datasets(names))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_holds() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn dataset_lists_are_read() {
+        let names = |text| parse_datasets(text).map(|list| list.0.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(names("a, b.c").unwrap(), ["a", "b.c"]);
+        assert_eq!(names("`a,b`,c").unwrap(), ["`a,b`", "c"]);
+        assert!(names("a,,b").unwrap_err().contains("empty"));
+        assert!(names("").is_err());
+    }
+
+    /// The page is what `--help` says; `UPDATE_DOCS=1 cargo test -p knut-cli` writes it anew.
+    #[test]
+    fn the_reference_page_is_up_to_date() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
+        let page = reference_page();
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(path, &page).unwrap();
+        }
+        let found = std::fs::read_to_string(path).unwrap();
+        assert!(found == page, "docs/cli.md differs: run UPDATE_DOCS=1 cargo test -p knut-cli");
+    }
+
+    fn reference_page() -> String {
+        let mut page = String::from("# The `knut` command\n\nWhat `knut --help` and `knut COMMAND --help` say.\n");
+        let mut command = Args::command().term_width(100);
+        command.build();
+        add_command(&mut page, &mut command);
+        page
+    }
+
+    fn add_command(page: &mut String, command: &mut clap::Command) {
+        let name = command.get_bin_name().unwrap_or("knut").to_owned();
+        let help = command.render_long_help().to_string();
+        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+        page.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", help.join("\n").trim_end()));
+        for inner in command.get_subcommands_mut().filter(|inner| inner.get_name() != "help") {
+            add_command(page, inner);
+        }
+    }
+}

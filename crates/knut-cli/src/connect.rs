@@ -1,0 +1,177 @@
+//! Which server a command uses, and getting to it: a remote one, or the project's own on this machine.
+
+use std::path::{Path, PathBuf};
+
+use knut_client::{Endpoint, ErrorKind, PipelinesClient};
+use knut_local::{
+    Address, Home, InstallOptions, Installation, ProbeError, Progress, ProjectFolder, Server, ServerOptions,
+};
+use tokio::runtime::Handle;
+
+use crate::args::ServerArgs;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Where to connect to.
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// A server somewhere.
+    Remote(Endpoint),
+    /// The server of the project in this folder.
+    Local(PathBuf),
+}
+
+/// Chooses the server: the flag, then `SPARK_REMOTE`, then the spec, then this machine.
+pub(crate) fn choose(args: &ServerArgs, in_spec: Option<&str>, project: &Path) -> Result<Target, Failure> {
+    let local = || Ok(Target::Local(project.to_owned()));
+    if args.local {
+        return local();
+    }
+    let from_env = || std::env::var("SPARK_REMOTE").ok().filter(|url| !url.is_empty());
+    let Some(url) = args.remote.clone().or_else(from_env).or_else(|| in_spec.map(str::to_owned)) else {
+        return local();
+    };
+    let mut endpoint = Endpoint::parse(&url)?;
+    if endpoint.token.is_none()
+        && let Some(token) = std::env::var("SPARK_CONNECT_AUTHENTICATE_TOKEN").ok().filter(|token| !token.is_empty())
+    {
+        endpoint = endpoint.token(token);
+    }
+    Ok(Target::Remote(endpoint))
+}
+
+/// Connects; a local server is installed and started if needed.
+pub(crate) async fn connect(target: Target, printer: &mut Printer) -> Result<PipelinesClient, Failure> {
+    let endpoint = match target {
+        Target::Remote(endpoint) => endpoint,
+        Target::Local(project) => endpoint_of(start_local(&project, None, printer).await?.address()),
+    };
+    let endpoint = Endpoint { user_id: endpoint.user_id.clone().or_else(user), ..endpoint };
+    Ok(PipelinesClient::connect_to(endpoint).await?)
+}
+
+/// Who is asking, for the server's own records.
+fn user() -> Option<String> {
+    ["USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok()).filter(|user| !user.is_empty())
+}
+
+fn endpoint_of(address: &Address) -> Endpoint {
+    Endpoint::new(address.host(), address.port()).token(address.token().expose())
+}
+
+/// Finds or starts the server of the project in `folder`.
+pub(crate) async fn start_local(folder: &Path, port: Option<u16>, printer: &mut Printer) -> Result<Server, Failure> {
+    let installation = install(printer).await?;
+    let project = ProjectFolder::new(folder)?;
+    let options = ServerOptions { port, ..ServerOptions::default() };
+    let handle = Handle::current();
+    blocking(printer, move |progress| {
+        let mut probe = |address: &Address| handle.block_on(probe(address));
+        knut_local::start(&installation, &project, &options, &mut probe, progress)
+    })
+    .await
+}
+
+/// Installs Spark unless it is there.
+pub(crate) async fn install(printer: &mut Printer) -> Result<Installation, Failure> {
+    let home = Home::from_env()?;
+    if let Some(installation) = Installation::find(&home)? {
+        return Ok(installation);
+    }
+    printer.note(&format!("installing Spark {} into {} (once)", knut_local::SPARK_VERSION, home.path().display()));
+    blocking(printer, move |progress| knut_local::install(&home, &InstallOptions::default(), progress)).await
+}
+
+/// Asks for the server's version: only the real thing, with the right token, can answer.
+async fn probe(address: &Address) -> Result<(), ProbeError> {
+    match PipelinesClient::connect_to(endpoint_of(address)).await {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout) => {
+            Err(ProbeError::not_yet(error.to_string()))
+        }
+        Err(error) => Err(ProbeError::wrong_server(error.to_string())),
+    }
+}
+
+/// Runs a long step on a thread of its own and shows its progress meanwhile.
+async fn blocking<T: Send + 'static>(
+    printer: &mut Printer,
+    step: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<T, knut_local::Error> + Send + 'static,
+) -> Result<T, Failure> {
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+    let running = tokio::task::spawn_blocking(move || {
+        step(&mut |progress| {
+            // Nobody listens after an interrupt.
+            let _ = sender.send(progress);
+        })
+    });
+    let mut shown = Shown::default();
+    while let Some(progress) = receiver.recv().await {
+        shown.show(&progress, printer);
+    }
+    match running.await {
+        Ok(result) => Ok(result?),
+        Err(error) => Err(Failure::new(crate::exit_code::ExitCode::Unexpected, error.to_string())),
+    }
+}
+
+/// What was said of a long step, so that it is said once, and figures only from time to time.
+#[derive(Default)]
+struct Shown {
+    last: String,
+    tenth: u64,
+    seconds: u64,
+}
+
+impl Shown {
+    fn show(&mut self, progress: &Progress, printer: &mut Printer) {
+        let text = match progress {
+            Progress::WaitingForInstall => "another knut is installing; waiting for it".to_owned(),
+            Progress::PreparingPython => "preparing Python's installer".to_owned(),
+            Progress::Downloading { package, bytes, total_bytes } => {
+                return self.figures(&format!("downloading {package}"), *bytes, *total_bytes, printer);
+            }
+            Progress::Checking { package } => format!("checking {package}"),
+            Progress::Unpacking { package, bytes, total_bytes } => {
+                return self.figures(&format!("unpacking {package}"), *bytes, *total_bytes, printer);
+            }
+            Progress::JavaSkipped { path, reason } => format!("not using the Java at {}: {reason}", path.display()),
+            Progress::InstallingJava => "no Java 17 or later found; installing one".to_owned(),
+            Progress::WaitingForServer => "another knut is starting or stopping this project's server; waiting for it".to_owned(),
+            Progress::StartingServer { pid } => format!("starting Spark on this machine (process {pid})"),
+            Progress::WaitingForAnswer { elapsed } => {
+                // A word every five seconds tells that it is alive.
+                let seconds = elapsed.as_secs() / 5 * 5;
+                if seconds == self.seconds {
+                    return;
+                }
+                self.seconds = seconds;
+                format!("waiting for Spark to answer, {seconds} s")
+            }
+            Progress::StoppingServer { pid } => format!("stopping Spark (process {pid})"),
+            _ => return,
+        };
+        self.once(text, printer);
+    }
+
+    fn once(&mut self, text: String, printer: &mut Printer) {
+        if text != self.last {
+            printer.note(&text);
+            self.last = text;
+        }
+    }
+
+    fn figures(&mut self, what: &str, bytes: u64, total_bytes: Option<u64>, printer: &mut Printer) {
+        let mb = |bytes: u64| bytes / 1_000_000;
+        let tenth = total_bytes.filter(|total| *total > 0).map_or(mb(bytes) / 50, |total| bytes.saturating_mul(10) / total);
+        if self.last == what && tenth == self.tenth {
+            return;
+        }
+        self.tenth = tenth;
+        what.clone_into(&mut self.last);
+        match total_bytes {
+            Some(total) => printer.note(&format!("{what}, {} of {} MB", mb(bytes), mb(total))),
+            None => printer.note(&format!("{what}, {} MB", mb(bytes))),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What ends a command early: an error, the exit code that goes with it and what to do next.
+
+use crate::exit_code::ExitCode;
+use crate::hints;
+use crate::printer::{Printer, Tone};
+
+/// Why a command ends early.
+pub(crate) struct Failure {
+    code: ExitCode,
+    /// One text for each thing that is wrong, with its help.
+    errors: Vec<(String, Option<String>)>,
+    /// The last lines of a program that failed.
+    output: Vec<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: ExitCode, text: impl Into<String>) -> Self {
+        Self { code, errors: vec![(text.into(), None)], output: Vec::new() }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        if let Some((_, help)) = self.errors.last_mut() {
+            *help = Some(hint.into());
+        }
+        self
+    }
+
+    /// Prints everything and gives the code.
+    pub(crate) fn print(self, printer: &mut Printer) -> ExitCode {
+        for (text, help) in &self.errors {
+            printer.labelled(Tone::Bad, "error", text);
+            for line in &self.output {
+                printer.detail("log", line);
+            }
+            if let Some(help) = help {
+                printer.detail("help", help);
+            }
+        }
+        self.code
+    }
+}
+
+/// An error and why, in one text: each source on a line of its own.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let cause = error.to_string();
+        if !text.contains(&cause) {
+            text.push('\n');
+            text.push_str(&cause);
+        }
+        source = error.source();
+    }
+    text
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(ExitCode::Unexpected, error.to_string())
+    }
+}
+
+impl From<knut_project::Problem> for Failure {
+    fn from(problem: knut_project::Problem) -> Self {
+        knut_project::Problems::from(problem).into()
+    }
+}
+
+impl From<knut_project::Problems> for Failure {
+    fn from(problems: knut_project::Problems) -> Self {
+        let errors = problems.into_iter().map(|problem| (problem.to_string(), problem.help)).collect();
+        Self { code: ExitCode::Invalid, errors, output: Vec::new() }
+    }
+}
+
+impl From<knut_client::Error> for Failure {
+    fn from(error: knut_client::Error) -> Self {
+        use knut_client::ErrorKind;
+        let code = match error.kind() {
+            ErrorKind::Usage => ExitCode::Usage,
+            ErrorKind::Server => ExitCode::Unresolved,
+            ErrorKind::Cancelled => ExitCode::Cancelled,
+            _ => ExitCode::Unreachable,
+        };
+        Self { code, errors: vec![(with_sources(&error), hints::for_error(&error))], output: Vec::new() }
+    }
+}
+
+impl From<knut_local::Error> for Failure {
+    fn from(error: knut_local::Error) -> Self {
+        use knut_local::ErrorKind;
+        let code = match error.kind() {
+            ErrorKind::InvalidOption | ErrorKind::AlreadyRunning => ExitCode::Usage,
+            ErrorKind::PortTaken | ErrorKind::ServerExited | ErrorKind::ServerNotReady => ExitCode::Unreachable,
+            _ => ExitCode::Unexpected,
+        };
+        let help = error.hint().map(str::to_owned);
+        Self { code, errors: vec![(with_sources(&error), help)], output: error.details().to_vec() }
+    }
+}

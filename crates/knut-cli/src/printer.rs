@@ -1,0 +1,115 @@
+//! The one place that writes: results to stdout, talk to stderr, nothing that could act on a terminal.
+
+use std::io::{self, Write as _};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use knut_viewer::visible;
+
+use crate::args::Color;
+
+/// How much to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// What a word is about. Colour never carries meaning alone: the word is always there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Tone {
+    Good,
+    Bad,
+    Doubtful,
+    Quiet,
+}
+
+impl Tone {
+    fn style(self) -> Style {
+        match self {
+            Self::Good => Style::new().fg_color(Some(AnsiColor::Green.into())),
+            Self::Bad => Style::new().bold().fg_color(Some(AnsiColor::Red.into())),
+            Self::Doubtful => Style::new().fg_color(Some(AnsiColor::Yellow.into())),
+            Self::Quiet => Style::new().dimmed(),
+        }
+    }
+}
+
+/// Where everything is written.
+pub(crate) struct Printer {
+    verbosity: Verbosity,
+    out: AutoStream<io::Stdout>,
+    err: AutoStream<io::Stderr>,
+}
+
+impl Printer {
+    pub(crate) fn new(verbosity: Verbosity, color: Color) -> Self {
+        let choice = match color {
+            Color::Auto => ColorChoice::Auto,
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        };
+        Self { verbosity, out: AutoStream::new(io::stdout(), choice), err: AutoStream::new(io::stderr(), choice) }
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.verbosity == Verbosity::Quiet
+    }
+
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbosity == Verbosity::Verbose
+    }
+
+    /// A result, to stdout.
+    pub(crate) fn result(&mut self, text: &str) {
+        // A reader that went away has what it wanted; so it is everywhere here.
+        let _ = writeln!(self.out, "{}", visible(text));
+    }
+
+    /// A result that begins with a word in a tone.
+    pub(crate) fn toned_result(&mut self, before: &str, tone: Tone, word: &str, after: &str) {
+        let style = tone.style();
+        let _ = writeln!(self.out, "{}{style}{word}{style:#}{}", visible(before), visible(after));
+    }
+
+    /// Talk, to stderr.
+    pub(crate) fn note(&mut self, text: &str) {
+        if !self.is_quiet() {
+            let _ = writeln!(self.err, "{}", visible(text));
+        }
+    }
+
+    /// A line of the log: when, a word in a tone, the rest.
+    pub(crate) fn log(&mut self, time: &str, tone: Tone, word: &str, rest: &str) {
+        if !self.is_quiet() {
+            let (dim, style) = (Tone::Quiet.style(), tone.style());
+            let _ = writeln!(self.err, "{dim}{time}{dim:#} {style}{word:>4}{style:#} {}", visible(rest));
+        }
+    }
+
+    /// An error or a warning with its label, to stderr, whatever the verbosity.
+    pub(crate) fn labelled(&mut self, tone: Tone, label: &str, text: &str) {
+        let style = tone.style();
+        let text = visible(text);
+        let mut lines = text.trim_end().lines();
+        let _ = writeln!(self.err, "{style}{}:{style:#} {}", visible(label), lines.next().unwrap_or(""));
+        for line in lines {
+            let _ = writeln!(self.err, "  {line}");
+        }
+    }
+
+    /// What belongs to the label before, indented under it.
+    pub(crate) fn detail(&mut self, label: &str, text: &str) {
+        let text = visible(text);
+        let dim = Tone::Quiet.style();
+        let indent = " ".repeat(label.len() + 4);
+        for (index, line) in text.trim_end().lines().enumerate() {
+            let _ = if index == 0 {
+                writeln!(self.err, "  {dim}{label}:{dim:#} {line}")
+            } else {
+                writeln!(self.err, "{indent}{line}")
+            };
+        }
+    }
+}
