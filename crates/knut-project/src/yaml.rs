@@ -2,6 +2,10 @@
 //!
 //! Nodes lie in one list and aliases point into it, so that an alias bomb costs no more than its
 //! text; nothing here recurses. Nothing is ever run for a tag.
+//!
+//! Scalars mean what they mean to the reference client, which reads YAML 1.1. The syntax is that of
+//! YAML 1.2, which differs where nobody writes: the lines of a quoted text or of a `{…}` inside a
+//! block must be indented, and U+0085, U+2028 and U+2029 end no line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -193,6 +197,8 @@ impl Composer<'_> {
             None if is_plain => PlainType::of(&text),
             None => PlainType::Text,
             Some(tag) => match core_name(tag) {
+                // The tag `!` says nothing to YAML 1.1: the text decides, as without it.
+                Some("") if is_plain => PlainType::of(&text),
                 Some("str" | "") => PlainType::Text,
                 Some("null") => PlainType::Null,
                 Some("bool") => PlainType::Boolean,
@@ -331,8 +337,7 @@ impl Composer<'_> {
     }
 }
 
-/// The short name of a standard tag: `str` for `!!str`; empty for the tag `!`, which says "take it
-/// as it stands". `None` for any other tag.
+/// The short name of a standard tag: `str` for `!!str`; empty for the tag `!`. `None` for any other.
 fn core_name(tag: &Tag) -> Option<&str> {
     if tag.is_yaml_core_schema() {
         return Some(&tag.suffix);
@@ -387,7 +392,7 @@ mod tests {
         );
         check("b:\n  <<: [{p: one}, {p: two, q: three}]\n", r#"{"b": {"p": "one", "q": "three"}}"#);
         check("'<<': x\n", r#"{"<<": "x"}"#);
-        check("a: !!str 4\nb: ! 4\nc: !!int '4'\n", r#"{"a": "4", "b": "4", "c": Number(4)}"#);
+        check("a: !!str 4\nb: ! x\nc: !!int '4'\n", r#"{"a": "4", "b": "x", "c": Number(4)}"#);
     }
 
     /// C004: what is refused, and that nothing runs for a tag.
