@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::text::visible;
+
 /// A place in a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
@@ -11,14 +13,32 @@ pub(crate) struct Place {
     pub(crate) column: u32,
 }
 
-impl Place {
-    /// The place of a byte in a text; the end if the text is shorter.
-    pub(crate) fn of_byte(text: &str, offset: usize) -> Self {
-        let before = &text.as_bytes()[..offset.min(text.len())];
-        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+/// Where the lines of a text begin, so that many places in it are found without counting anew.
+pub(crate) struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        let starts = [0].into_iter().chain(text.match_indices('\n').map(|(newline, _)| newline + 1));
+        Self { text, starts: starts.collect() }
+    }
+
+    /// The line of a byte, counted from 1; the last if the text is shorter.
+    pub(crate) fn line(&self, offset: usize) -> u32 {
+        saturated(self.starts.partition_point(|start| *start <= offset))
+    }
+
+    /// The place of a byte; the end if the text is shorter. Takes as long as the line is.
+    pub(crate) fn place(&self, offset: usize) -> Place {
+        let offset = offset.min(self.text.len());
+        let line = self.starts.partition_point(|start| *start <= offset);
+        let start = line.checked_sub(1).and_then(|index| self.starts.get(index)).copied().unwrap_or_default();
+        let before = &self.text.as_bytes()[start..offset];
         // A byte that continues a character is no character of its own.
-        let n_chars = before[line_start..].iter().filter(|byte| (**byte & 0xC0) != 0x80).count();
-        Self { line: saturated(before.split(|byte| *byte == b'\n').count()), column: saturated(n_chars + 1) }
+        let n_chars = before.iter().filter(|byte| (**byte & 0xC0) != 0x80).count();
+        Place { line: saturated(line), column: saturated(n_chars + 1) }
     }
 }
 
@@ -29,11 +49,12 @@ pub(crate) fn saturated(count: usize) -> u32 {
 
 /// One thing that is wrong with a project.
 ///
-/// Displayed as `file:line:column: message`; the help stands apart.
+/// Displayed as `file:line:column: message`; the help stands apart. Texts hold pieces of the
+/// project's files, with characters that could act on a terminal written as escapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The file or folder, relative to the project where it lies in one.
+    /// The file or folder, relative to the project where it lies in one. Exactly as it is named.
     pub file: String,
     /// The line, counted from 1; `None` when the problem is the whole file's.
     pub line: Option<u32>,
@@ -47,7 +68,8 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn new(file: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { file: file.into(), line: None, column: None, message: message.into(), help: None }
+        let message = visible(&message.into(), |_| false);
+        Self { file: file.into(), line: None, column: None, message, help: None }
     }
 
     pub(crate) fn at(mut self, place: Place) -> Self {
@@ -57,14 +79,14 @@ impl Problem {
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(visible(&help.into(), |c| c == '\n'));
         self
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
+        f.write_str(&visible(&self.file, |_| false))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
@@ -139,7 +161,7 @@ mod tests {
             ("é漢x", 5, (1, 3)),
             ("é", 99, (1, 2)),
         ] {
-            let place = Place::of_byte(text, offset);
+            let place = Lines::new(text).place(offset);
             assert_eq!((place.line, place.column), expected, "{text:?} {offset}");
         }
     }
@@ -149,5 +171,8 @@ mod tests {
         let problem = Problem::new("a.sql", "odd").at(Place { line: 3, column: 7 }).help("mend it");
         assert_eq!(problem.to_string(), "a.sql:3:7: odd");
         assert_eq!(Problem::new("a.sql", "odd").to_string(), "a.sql: odd");
+        let evil = Problem::new("a\u{1B}[2J\n.sql", "od\u{7}d").help("a\u{1B}\nb");
+        assert_eq!(evil.to_string(), r"a\u{1b}[2J\u{a}.sql: od\u{7}d");
+        assert_eq!(evil.help.as_deref(), Some("a\\u{1b}\nb"));
     }
 }

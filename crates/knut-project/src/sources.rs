@@ -11,6 +11,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::path::Path;
 
@@ -18,13 +19,16 @@ use knut_model::{Identifier, SourceRead};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::problem::{Place, Problem};
+use crate::problem::{Lines, Problem};
 use crate::source_path::server_path;
 use crate::suggest::nearest;
 use crate::text::quoted;
 
 /// The largest `knut.toml` that is read.
-pub(crate) const MAX_TOML_BYTES: u64 = 1024 * 1024;
+pub(crate) const MAX_TOML_BYTES: u64 = 256 * 1024;
+
+/// How many errors of syntax are told; the parser goes on after each, if need be byte by byte.
+const MAX_SYNTAX_ERRORS: usize = 20;
 
 const KEYS: [&str; 5] = ["format", "path", "schema", "streaming", "options"];
 
@@ -45,12 +49,12 @@ pub struct Source {
 /// Sources come in the order in which they are written.
 pub(crate) fn read_sources(text: &str, file: &str, root: &Path) -> (Vec<Source>, Vec<Problem>) {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader { text, file, root, problems: Vec::new() };
-    for error in errors {
+    let mut reader = Reader { lines: Lines::new(text), file, root, problems: Vec::new() };
+    for error in errors.iter().take(MAX_SYNTAX_ERRORS) {
         let message = format!("not valid TOML: {}", error.message().trim_end().replace('\n', ", "));
         let problem = Problem::new(file, message);
         reader.problems.push(match error.span() {
-            Some(span) => problem.at(Place::of_byte(text, span.start)),
+            Some(span) => problem.at(reader.lines.place(span.start)),
             None => problem,
         });
     }
@@ -60,17 +64,17 @@ pub(crate) fn read_sources(text: &str, file: &str, root: &Path) -> (Vec<Source>,
     (sources, reader.problems)
 }
 
-type Entry<'t, 'i> = (&'t Spanned<std::borrow::Cow<'i, str>>, &'t Spanned<DeValue<'i>>);
+type KeyAndValue<'t, 'i> = (&'t Spanned<std::borrow::Cow<'i, str>>, &'t Spanned<DeValue<'i>>);
 
 /// A table's entries in the order in which they are written.
-fn written_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<Entry<'t, 'i>> {
-    let mut entries: Vec<Entry<'t, 'i>> = table.iter().collect();
+fn written_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<KeyAndValue<'t, 'i>> {
+    let mut entries: Vec<KeyAndValue<'t, 'i>> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
 }
 
 struct Reader<'a> {
-    text: &'a str,
+    lines: Lines<'a>,
     file: &'a str,
     root: &'a Path,
     problems: Vec<Problem>,
@@ -78,12 +82,13 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn complain(&mut self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
-        let place = Place::of_byte(self.text, span.start);
+        let place = self.lines.place(span.start);
         self.problems.push(Problem::new(self.file, message).at(place).help(help));
     }
 
     fn top(&mut self, table: &DeTable<'_>) -> Vec<Source> {
-        let mut sources: Vec<Source> = Vec::new();
+        let mut sources = Vec::new();
+        let mut lines = BTreeMap::new();
         for (key, value) in written_order(table) {
             if key.get_ref() != "sources" {
                 let message = format!("unexpected key {}", quoted(key.get_ref()));
@@ -102,13 +107,15 @@ impl Reader<'_> {
             for (name, value) in written_order(tables) {
                 let Some(source) = self.source(name, value) else { continue };
                 // Spark does not tell names apart by case.
-                let is_same = |other: &&Source| other.name.key(None, None) == source.name.key(None, None);
-                match sources.iter().find(is_same) {
-                    Some(first) => {
-                        let message = format!("the source {} is also defined on line {}", source.name, first.line);
+                match lines.entry(source.name.key(None, None)) {
+                    Entry::Occupied(first) => {
+                        let message = format!("the source {} is also defined on line {}", source.name, first.get());
                         self.complain(name.span(), message, "Spark does not tell names apart by upper and lower case");
                     }
-                    None => sources.push(source),
+                    Entry::Vacant(free) => {
+                        free.insert(source.line);
+                        sources.push(source);
+                    }
                 }
             }
         }
@@ -169,7 +176,7 @@ impl Reader<'_> {
             self.complain(key.span(), message, "use one folder or a pattern such as `data/{a,b}/*.csv`");
         }
         let is_good = self.problems.len() == n_before;
-        let line = Place::of_byte(self.text, key.span().start).line;
+        let line = self.lines.line(key.span().start);
         name.filter(|_| is_good).map(|name| Source { name, read, line })
     }
 

@@ -1,11 +1,10 @@
 //! Reads text files that nobody has checked: bounded in size, strictly UTF-8.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::problem::{Place, Problem};
+use crate::problem::{Lines, Problem};
 
 /// The longest piece of somebody's file that a message repeats, in characters.
 const MAX_QUOTED_CHARS: usize = 120;
@@ -50,7 +49,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], shown: &str) -> Result<&'a str, Proble
         }
     };
     let before = std::str::from_utf8(&body[..first]).unwrap_or_default();
-    Err(Problem::new(shown, message).at(Place::of_byte(before, before.len())).help(save))
+    Err(Problem::new(shown, message).at(Lines::new(before).place(before.len())).help(save))
 }
 
 /// An error of the file system in the words of this crate's messages.
@@ -63,23 +62,25 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Somebody's text in backticks, cut when long, with characters that could act on a terminal
-/// written as escapes.
+/// Somebody's text in backticks, cut when long.
 pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::from("`");
-    for (index, c) in text.chars().enumerate() {
-        if index == MAX_QUOTED_CHARS {
-            out.push('…');
-            break;
-        }
-        if is_invisible(c) {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "{}", c.escape_unicode());
+    match text.char_indices().nth(MAX_QUOTED_CHARS) {
+        Some((end, _)) => format!("`{}…`", visible(&text[..end], |_| false)),
+        None => format!("`{}`", visible(text, |_| false)),
+    }
+}
+
+/// A text in which characters that could act on a terminal are written as escapes, except those
+/// that may stay.
+pub(crate) fn visible(text: &str, may_stay: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_invisible(c) && !may_stay(c) {
+            out.extend(c.escape_unicode());
         } else {
             out.push(c);
         }
     }
-    out.push('`');
     out
 }
 
