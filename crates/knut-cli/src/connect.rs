@@ -137,7 +137,9 @@ impl Shown {
             }
             Progress::JavaSkipped { path, reason } => format!("not using the Java at {}: {reason}", path.display()),
             Progress::InstallingJava => "no Java 17 or later found; installing one".to_owned(),
-            Progress::WaitingForServer => "another knut is starting or stopping this project's server; waiting for it".to_owned(),
+            Progress::WaitingForServer => {
+                "another knut is starting or stopping this project's server; waiting for it".to_owned()
+            }
             Progress::StartingServer { pid } => format!("starting Spark on this machine (process {pid})"),
             Progress::WaitingForAnswer { elapsed } => {
                 // A word every five seconds tells that it is alive.
@@ -163,7 +165,8 @@ impl Shown {
 
     fn figures(&mut self, what: &str, bytes: u64, total_bytes: Option<u64>, printer: &mut Printer) {
         let mb = |bytes: u64| bytes / 1_000_000;
-        let tenth = total_bytes.filter(|total| *total > 0).map_or(mb(bytes) / 50, |total| bytes.saturating_mul(10) / total);
+        let tenth =
+            total_bytes.filter(|total| *total > 0).map_or(mb(bytes) / 50, |total| bytes.saturating_mul(10) / total);
         if self.last == what && tenth == self.tenth {
             return;
         }

@@ -1,0 +1,108 @@
+//! `knut run` and `knut dry-run`: registers the project's graph on a server and follows its run.
+
+use std::path::Path;
+
+use knut_client::RunOptions;
+use knut_model::RefreshSelection;
+use knut_project::{Project, Storage};
+use knut_viewer::{RunOutcome, ViewerState};
+
+use super::spec_path;
+use crate::args::{Datasets, DryRunArgs, ProjectArgs, RunArgs, ServerArgs};
+use crate::connect::{choose, connect};
+use crate::ctrl_c::{Followed, follow};
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::printer::{Printer, Tone};
+use crate::report;
+
+pub(crate) async fn run(args: RunArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
+    let refresh = selection(args.full_refresh_all, args.refresh, args.full_refresh);
+    let here = std::env::current_dir()?;
+    let storage = match &args.storage {
+        Some(written) => Some(storage_at(written, &here)?),
+        None => None,
+    };
+    execute(&args.project, &args.server, storage, refresh, false, printer).await
+}
+
+pub(crate) async fn dry_run(args: DryRunArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
+    execute(&args.project, &args.server, None, RefreshSelection::All, true, printer).await
+}
+
+fn storage_at(written: &str, base: &Path) -> Result<String, Failure> {
+    let storage = Storage::resolve(written, base)
+        .map_err(|error| Failure::new(ExitCode::Usage, format!("--storage: {error}")))?;
+    Ok(storage.uri)
+}
+
+fn selection(full_refresh_all: bool, refresh: Vec<Datasets>, full_refresh: Vec<Datasets>) -> RefreshSelection {
+    let names = |lists: Vec<Datasets>| lists.into_iter().flat_map(|list| list.0).collect::<Vec<_>>();
+    let (refresh, full_refresh) = (names(refresh), names(full_refresh));
+    match (full_refresh_all, refresh.is_empty() && full_refresh.is_empty()) {
+        (true, _) => RefreshSelection::FullAll,
+        (false, true) => RefreshSelection::All,
+        (false, false) => RefreshSelection::Some { refresh, full_refresh },
+    }
+}
+
+async fn execute(
+    project: &ProjectArgs,
+    server: &ServerArgs,
+    storage: Option<String>,
+    refresh: RefreshSelection,
+    dry_run: bool,
+    printer: &mut Printer,
+) -> Result<ExitCode, Failure> {
+    // Everything that can be wrong without a server is told before one is asked.
+    let project = Project::load(&spec_path(project)?)?;
+    let graph = project.graph()?;
+    for warning in &project.warnings {
+        printer.labelled(Tone::Doubtful, "warning", &warning.to_string());
+        if let Some(help) = &warning.help {
+            printer.detail("help", help);
+        }
+    }
+    let target = choose(server, project.spec.remote.as_deref(), &project.root)?;
+    let client = connect(target, printer).await?;
+    let what = if dry_run { "dry-run" } else { "run" };
+    let (name, version) = (&project.spec.name, client.spark_version());
+    printer.note(&format!("knut {what} {name} on {} (Spark {version})", client.endpoint()));
+
+    let defined = client.define_graph(&graph).await?;
+    let options = RunOptions { storage: storage.unwrap_or(project.spec.storage.uri), refresh, dry_run };
+    let mut state = ViewerState::default();
+    let updates = client.run_updates(&defined, &options);
+    if let Followed::Left = follow(&client, updates, &mut state, printer).await? {
+        return Ok(ExitCode::Interrupted);
+    }
+    let code = report::report(&state, printer);
+    // The session ends only when the server does no more work in it; do not wait for that.
+    if matches!(state.outcome(), Some(RunOutcome::Succeeded | RunOutcome::Failed(_))) {
+        // The run is over and told; whether the server also forgets the session changes nothing.
+        let _ = client.close().await;
+    }
+    Ok(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knut_model::Identifier;
+
+    #[test]
+    fn options_become_one_selection() {
+        let list = |name: &str| vec![Datasets(vec![Identifier::parse(name).unwrap()])];
+        assert_eq!(selection(true, vec![], vec![]), RefreshSelection::FullAll);
+        assert_eq!(selection(false, vec![], vec![]), RefreshSelection::All);
+        let some = RefreshSelection::Some { refresh: vec![], full_refresh: vec![Identifier::parse("a").unwrap()] };
+        assert_eq!(selection(false, vec![], list("a")), some);
+    }
+
+    #[test]
+    fn a_storage_folder_starts_here_and_a_placeholder_is_refused() {
+        assert_eq!(storage_at("s", Path::new("/here")).ok(), Some("file:///here/s".to_owned()));
+        assert_eq!(storage_at("s3a://b/p", Path::new("/here")).ok(), Some("s3a://b/p".to_owned()));
+        assert!(storage_at("${S}", Path::new("/here")).is_err());
+    }
+}

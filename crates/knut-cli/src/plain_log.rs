@@ -1,0 +1,193 @@
+//! The plain log of a run: one line for each change that matters, to stderr.
+
+use std::time::{Duration, SystemTime};
+
+use knut_viewer::{
+    ConnectionChange, FlowChange, FlowState, FlowStatus, RunStarted, UpdateKind, ViewerState, ViewerUpdate,
+};
+
+use crate::printer::{Printer, Tone};
+
+/// After how much silence the log says that the run is still going on.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// Folds one update into the state and logs what it changed.
+pub(crate) fn apply(state: &mut ViewerState, update: ViewerUpdate, printer: &mut Printer) {
+    let received = update.received;
+    let news = News::of(&update.kind);
+    let changes = state.apply(update);
+    match news {
+        News::Started(started) => log_start(&started, printer),
+        News::Connection(change) => log_connection(&change, received, printer),
+        // What the end settles is told in the summary, not flow by flow.
+        News::End => return,
+        News::Message(message) if changes.is_empty() => log_message(&message, state, received, printer),
+        News::Message(_) | News::None => {}
+    }
+    for change in changes {
+        log_change(state, change, received, printer);
+    }
+}
+
+/// What of an update the log may have to tell besides the flows that it changed.
+enum News {
+    Started(RunStarted),
+    Connection(ConnectionChange),
+    Message(String),
+    End,
+    None,
+}
+
+impl News {
+    fn of(kind: &UpdateKind) -> Self {
+        match kind {
+            UpdateKind::RunStarted(started) => Self::Started(started.clone()),
+            UpdateKind::Connection(change) => Self::Connection(change.clone()),
+            UpdateKind::Event(event) => Self::Message(event.message.clone()),
+            UpdateKind::Ended(_) => Self::End,
+            _ => Self::None,
+        }
+    }
+}
+
+/// Says that the run is still going on, and what takes so long.
+pub(crate) fn heartbeat(state: &ViewerState, now: SystemTime, printer: &mut Printer) {
+    let running = state.flows().iter().filter(|flow| flow.status().is_active());
+    let longest = running.clone().max_by_key(|flow| since(flow.started_at(), now));
+    let mut rest = format!("{}          {} running", tally(state), running.count());
+    if let Some(flow) = longest {
+        rest.push_str(&format!(
+            ", longest {} {}",
+            flow.name(),
+            since(flow.started_at(), now).map_or(String::new(), duration)
+        ));
+    }
+    let retrying = state.n_flows(&[FlowStatus::Failed]);
+    if retrying > 0 {
+        rest.push_str(&format!(", {retrying} failed and perhaps tried again"));
+    }
+    printer.log(&clock(now), Tone::Quiet, "..", &rest);
+}
+
+fn since(start: Option<SystemTime>, now: SystemTime) -> Option<Duration> {
+    now.duration_since(start?).ok()
+}
+
+fn log_start(started: &RunStarted, printer: &mut Printer) {
+    if printer.is_verbose() {
+        printer.note(&format!("operation {} on {}", started.operation_id, started.server));
+    }
+}
+
+fn log_connection(change: &ConnectionChange, at: SystemTime, printer: &mut Printer) {
+    match change {
+        ConnectionChange::Lost { reason, attempt, retry_in } => {
+            let rest = format!("connection lost: {reason}; try {attempt} in {}", duration(*retry_in));
+            printer.log(&clock(at), Tone::Doubtful, "..", &rest);
+        }
+        _ => printer.log(&clock(at), Tone::Good, "..", "connected again; no event was lost"),
+    }
+}
+
+/// Events that no flow's status tells of are shown as they are: nothing is lost.
+fn log_message(message: &str, state: &ViewerState, at: SystemTime, printer: &mut Printer) {
+    let is_unknown = state.messages().last().is_some_and(|event| event.message == message);
+    if is_unknown {
+        printer.log(&clock(at), Tone::Doubtful, "msg", message);
+    }
+}
+
+fn log_change(state: &ViewerState, change: FlowChange, received: SystemTime, printer: &mut Printer) {
+    let flow = state.flow(change.flow);
+    let at = clock(last_time(flow).unwrap_or(received));
+    let (tone, word) = match flow.status() {
+        FlowStatus::Completed => (Tone::Good, "ok"),
+        FlowStatus::Failed => (Tone::Bad, "FAIL"),
+        FlowStatus::Skipped => (Tone::Doubtful, "skip"),
+        FlowStatus::Stopped => (Tone::Doubtful, "stop"),
+        // That it starts again after a failure is news, whatever the verbosity.
+        FlowStatus::Planning | FlowStatus::Starting if change.before == FlowStatus::Failed => (Tone::Doubtful, "try"),
+        FlowStatus::Running if printer.is_verbose() => (Tone::Quiet, "run"),
+        _ => return,
+    };
+    let took = match (flow.started_at(), flow.ended_at()) {
+        (Some(start), Some(end)) => end.duration_since(start).ok(),
+        _ => None,
+    };
+    let took = took.map_or(String::new(), duration);
+    let rest = format!("{} {took:>7}  {}{}", tally(state), flow.name(), remark(flow, change.before));
+    printer.log(&at, tone, word, &rest);
+}
+
+/// When a flow's last change happened, by the server's clock.
+fn last_time(flow: &FlowState) -> Option<SystemTime> {
+    flow.ended_at().or(flow.started_at())
+}
+
+fn remark(flow: &FlowState, before: FlowStatus) -> String {
+    match (flow.status(), flow.failures().last()) {
+        (FlowStatus::Failed, Some(failure)) => {
+            let class = failure.error.as_ref().map(|error| match &error.error_class {
+                Some(class) => class.clone(),
+                None => error.summary().lines().next().unwrap_or("").to_owned(),
+            });
+            let attempt = if failure.attempt > 0 { format!("attempt {}", failure.attempt) } else { String::new() };
+            let retracted = if before == FlowStatus::Completed { "after all" } else { "" };
+            let parts = [attempt.as_str(), retracted, class.as_deref().unwrap_or("")];
+            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            if parts.is_empty() { String::new() } else { format!("  {}", parts.join(": ")) }
+        }
+        (FlowStatus::Skipped, _) => "  its upstream failed".to_owned(),
+        (FlowStatus::Planning | FlowStatus::Starting, _) => format!("  attempt {}", flow.attempt()),
+        _ => String::new(),
+    }
+}
+
+/// How many of the selected flows are done.
+fn tally(state: &ViewerState) -> String {
+    let mut n = 0;
+    let mut n_done = 0;
+    for flow in state.flows() {
+        match flow.status() {
+            FlowStatus::Excluded | FlowStatus::Defined => {}
+            FlowStatus::Completed | FlowStatus::Skipped | FlowStatus::Stopped => {
+                n += 1;
+                n_done += 1;
+            }
+            _ => n += 1,
+        }
+    }
+    format!("[{n_done:>2}/{n:<2}]")
+}
+
+/// A time of day in UTC, to the millisecond.
+pub(crate) fn clock(at: SystemTime) -> String {
+    match jiff::Timestamp::try_from(at) {
+        Ok(timestamp) => format!("{timestamp:.3}"),
+        Err(_) => "-".to_owned(),
+    }
+}
+
+/// A length of time as people say it.
+pub(crate) fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{:.1}s", duration.as_secs_f64()),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_durations_read_well() {
+        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_796_058_721_040);
+        assert_eq!(clock(at), "2026-11-30T17:12:01.040Z");
+        for (ms, text) in [(40, "0.0s"), (1_250, "1.2s"), (59_900, "59.9s"), (64_000, "1m04s"), (3_700_000, "1h01m")] {
+            assert_eq!(duration(Duration::from_millis(ms)), text);
+        }
+    }
+}
