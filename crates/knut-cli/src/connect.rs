@@ -42,11 +42,11 @@ pub(crate) fn choose(args: &ServerArgs, in_spec: Option<&str>, project: &Path) -
 
 /// Connects; a local server is installed and started if needed.
 pub(crate) async fn connect(target: Target, printer: &mut Printer) -> Result<PipelinesClient, Failure> {
-    let endpoint = match target {
+    let mut endpoint = match target {
         Target::Remote(endpoint) => endpoint,
         Target::Local(project) => endpoint_of(start_local(&project, None, printer).await?.address()),
     };
-    let endpoint = Endpoint { user_id: endpoint.user_id.clone().or_else(user), ..endpoint };
+    endpoint.user_id = endpoint.user_id.or_else(user);
     Ok(PipelinesClient::connect_to(endpoint).await?)
 }
 
@@ -56,7 +56,7 @@ fn user() -> Option<String> {
 }
 
 fn endpoint_of(address: &Address) -> Endpoint {
-    Endpoint::new(address.host(), address.port()).token(address.token().expose())
+    Endpoint::new(address.socket().ip().to_string(), address.port()).token(address.token().reveal())
 }
 
 /// Finds or starts the server of the project in `folder`.
@@ -87,14 +87,14 @@ async fn probe(address: &Address) -> Result<(), ProbeError> {
     match PipelinesClient::connect_to(endpoint_of(address)).await {
         Ok(_) => Ok(()),
         Err(error) if matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout) => {
-            Err(ProbeError::not_yet(error.to_string()))
+            Err(ProbeError::NotReady(Box::new(error)))
         }
-        Err(error) => Err(ProbeError::wrong_server(error.to_string())),
+        Err(error) => Err(ProbeError::Refused(Box::new(error))),
     }
 }
 
 /// Runs a long step on a thread of its own and shows its progress meanwhile.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     printer: &mut Printer,
     step: impl FnOnce(&mut dyn FnMut(Progress)) -> Result<T, knut_local::Error> + Send + 'static,
 ) -> Result<T, Failure> {

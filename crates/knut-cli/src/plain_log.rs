@@ -53,19 +53,16 @@ impl News {
 /// Says that the run is still going on, and what takes so long.
 pub(crate) fn heartbeat(state: &ViewerState, now: SystemTime, printer: &mut Printer) {
     let running = state.flows().iter().filter(|flow| flow.status().is_active());
-    let longest = running.clone().max_by_key(|flow| since(flow.started_at(), now));
-    let mut rest = format!("{}          {} running", tally(state), running.count());
-    if let Some(flow) = longest {
-        rest.push_str(&format!(
-            ", longest {} {}",
-            flow.name(),
-            since(flow.started_at(), now).map_or(String::new(), duration)
-        ));
-    }
-    let retrying = state.n_flows(&[FlowStatus::Failed]);
-    if retrying > 0 {
-        rest.push_str(&format!(", {retrying} failed and perhaps tried again"));
-    }
+    let longest = running.clone().max_by_key(|flow| since(flow.started_at(), now)).map(|flow| {
+        let took = since(flow.started_at(), now).map(duration).unwrap_or_default();
+        format!(", longest {} {took}", flow.name())
+    });
+    let retrying = match state.n_flows(&[FlowStatus::Failed]) {
+        0 => String::new(),
+        n => format!(", {n} failed and perhaps tried again"),
+    };
+    let longest = longest.unwrap_or_default();
+    let rest = format!("{}          {} running{longest}{retrying}", tally(state), running.count());
     printer.log(&clock(now), Tone::Quiet, "..", &rest);
 }
 

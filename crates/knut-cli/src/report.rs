@@ -100,7 +100,6 @@ fn is_summary_of(diagnostic: &Diagnostic, told: &[&Diagnostic]) -> bool {
 pub(crate) fn exit_code(state: &ViewerState) -> ExitCode {
     let any = |test: fn(&FlowState) -> bool| state.flows().iter().any(test);
     match state.outcome() {
-        None => ExitCode::Unknown,
         Some(RunOutcome::Succeeded) => {
             let nothing_ran = any(|flow| flow.status() == FlowStatus::Excluded)
                 && !any(|flow| !matches!(flow.status(), FlowStatus::Excluded | FlowStatus::Defined));
@@ -116,7 +115,7 @@ pub(crate) fn exit_code(state: &ViewerState) -> ExitCode {
         Some(RunOutcome::Unknown(diagnostic)) if diagnostic.error_class.is_none() && diagnostic.exception.is_none() => {
             ExitCode::Unreachable
         }
-        Some(_) => ExitCode::Unknown,
+        Some(_) | None => ExitCode::Unknown,
     }
 }
 
