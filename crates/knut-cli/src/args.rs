@@ -176,6 +176,8 @@ fn parse_datasets(text: &str) -> Result<Datasets, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use clap::CommandFactory as _;
 
     use super::*;
@@ -218,7 +220,7 @@ mod tests {
         let name = command.get_bin_name().unwrap_or("knut").to_owned();
         let help = command.render_long_help().to_string();
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-        page.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", help.join("\n").trim_end()));
+        writeln!(page, "\n## {name}\n\n```text\n{}\n```", help.join("\n").trim_end()).unwrap();
         for inner in command.get_subcommands_mut().filter(|inner| inner.get_name() != "help") {
             add_command(page, inner);
         }

@@ -7,7 +7,7 @@ use knut_client::{OperationId, PipelinesClient, UpdateStream};
 use knut_viewer::{FlowStatus, ViewerState};
 
 use crate::failure::Failure;
-use crate::plain_log;
+use crate::plain_log::PlainLog;
 use crate::printer::{Printer, Tone};
 
 /// How following a run ended.
@@ -27,10 +27,11 @@ pub(crate) async fn follow(
 ) -> Result<Followed, Failure> {
     let operation_id = updates.operation_id();
     let mut is_cancelling = false;
+    let mut log = PlainLog::default();
     loop {
         tokio::select! {
             update = updates.next() => match update {
-                Some(update) => plain_log::apply(state, update, printer),
+                Some(update) => log.apply(state, update, printer),
                 None => return Ok(Followed::ToTheEnd),
             },
             signal = tokio::signal::ctrl_c() => {
@@ -42,7 +43,7 @@ pub(crate) async fn follow(
                 is_cancelling = true;
                 cancel(client, operation_id, state, printer).await;
             }
-            () = tokio::time::sleep(plain_log::HEARTBEAT) => plain_log::heartbeat(state, SystemTime::now(), printer),
+            () = tokio::time::sleep(log.patience()) => log.silence(state, SystemTime::now(), printer),
         }
     }
 }

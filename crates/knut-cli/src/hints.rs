@@ -64,7 +64,6 @@ fn for_server(error_class: Option<&str>, exception: Option<&str>) -> Option<&'st
         "PIPELINE_DUPLICATE_IDENTIFIERS.OUTPUT" | "PIPELINE_DUPLICATE_IDENTIFIERS.FLOW" => {
             "give one of the two another name"
         }
-        "PARSE_SYNTAX_ERROR" => "the position counts from the end of the statement before it in that file",
         "CANNOT_MODIFY_STATIC_CONFIG" => {
             "take that conf out of `configuration`: it can only be set when the server is started"
         }

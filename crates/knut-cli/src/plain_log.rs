@@ -3,29 +3,105 @@
 use std::time::{Duration, SystemTime};
 
 use knut_viewer::{
-    ConnectionChange, FlowChange, FlowState, FlowStatus, RunStarted, UpdateKind, ViewerState, ViewerUpdate,
+    ConnectionChange, FlowChange, FlowId, FlowState, FlowStatus, RunStarted, UpdateKind, ViewerState, ViewerUpdate,
 };
 
 use crate::printer::{Printer, Tone};
 
 /// After how much silence the log says that the run is still going on.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(30);
+const HEARTBEAT: Duration = Duration::from_secs(30);
 
-/// Folds one update into the state and logs what it changed.
-pub(crate) fn apply(state: &mut ViewerState, update: ViewerUpdate, printer: &mut Printer) {
-    let received = update.received;
-    let news = News::of(&update.kind);
-    let changes = state.apply(update);
-    match news {
-        News::Started(started) => log_start(&started, printer),
-        News::Connection(change) => log_connection(&change, received, printer),
-        // What the end settles is told in the summary, not flow by flow.
-        News::End => return,
-        News::Message(message) if changes.is_empty() => log_message(&message, state, received, printer),
-        News::Message(_) | News::None => {}
+/// How long a stream's completion is held back: of a stream that failed the server first says
+/// COMPLETED, and FAILED a few milliseconds later (Observed: Spark 4.1 to 4.3).
+const HOLD: Duration = Duration::from_millis(500);
+
+/// The log of one run.
+#[derive(Default)]
+pub(crate) struct PlainLog {
+    held: Vec<Held>,
+}
+
+/// A line that waits for its flow not to fail after all.
+struct Held {
+    flow: FlowId,
+    since: SystemTime,
+    at: String,
+    rest: String,
+}
+
+impl PlainLog {
+    /// Folds one update into the state and logs what it changed.
+    pub(crate) fn apply(&mut self, state: &mut ViewerState, update: ViewerUpdate, printer: &mut Printer) {
+        let received = update.received;
+        let news = News::of(&update.kind);
+        let changes = state.apply(update);
+        let is_end = matches!(news, News::End);
+        self.held.retain(|held| is_end || state.flow(held.flow).status() == FlowStatus::Completed);
+        self.release(received, is_end, printer);
+        match news {
+            News::Started(started) => log_start(&started, printer),
+            News::Connection(change) => log_connection(&change, received, printer),
+            // What the end settles is told in the summary, not flow by flow.
+            News::End => return,
+            News::Message(message) if changes.is_empty() => log_message(&message, state, received, printer),
+            News::Message(_) | News::None => {}
+        }
+        for change in changes {
+            self.log_change(state, change, received, printer);
+        }
     }
-    for change in changes {
-        log_change(state, change, received, printer);
+
+    /// How long the log can wait for the next update before it has something to say by itself.
+    pub(crate) fn patience(&self) -> Duration {
+        if self.held.is_empty() { HEARTBEAT } else { HOLD }
+    }
+
+    /// Says what is due when nothing was received for that long.
+    pub(crate) fn silence(&mut self, state: &ViewerState, now: SystemTime, printer: &mut Printer) {
+        if self.held.is_empty() {
+            heartbeat(state, now, printer);
+        } else {
+            self.release(now, false, printer);
+        }
+    }
+
+    /// Logs held lines whose time has come.
+    fn release(&mut self, now: SystemTime, all: bool, printer: &mut Printer) {
+        self.held.retain(|held| {
+            let is_due = all || now.duration_since(held.since).is_ok_and(|waited| waited >= HOLD);
+            if is_due {
+                printer.log(&held.at, Tone::Good, "ok", &held.rest);
+            }
+            !is_due
+        });
+    }
+
+    fn log_change(&mut self, state: &ViewerState, change: FlowChange, received: SystemTime, printer: &mut Printer) {
+        let flow = state.flow(change.flow);
+        let at = clock(last_time(flow).unwrap_or(received));
+        let (tone, word) = match flow.status() {
+            FlowStatus::Completed => (Tone::Good, "ok"),
+            FlowStatus::Failed => (Tone::Bad, "FAIL"),
+            FlowStatus::Skipped => (Tone::Doubtful, "skip"),
+            FlowStatus::Stopped => (Tone::Doubtful, "stop"),
+            // That it starts again after a failure is news, whatever the verbosity.
+            FlowStatus::Planning | FlowStatus::Starting if change.before == FlowStatus::Failed => {
+                (Tone::Doubtful, "try")
+            }
+            FlowStatus::Running if printer.is_verbose() => (Tone::Quiet, "run"),
+            _ => return,
+        };
+        let took = match (flow.started_at(), flow.ended_at()) {
+            (Some(start), Some(end)) => end.duration_since(start).ok(),
+            _ => None,
+        };
+        let took = took.map_or(String::new(), duration);
+        let rest = format!("{} {took:>7}  {}{}", tally(state), flow.name(), remark(flow));
+        if flow.is_provisional() {
+            self.held.push(Held { flow: change.flow, since: received, at, rest });
+        } else {
+            printer.log(&at, tone, word, &rest);
+        }
     }
 }
 
@@ -51,7 +127,7 @@ impl News {
 }
 
 /// Says that the run is still going on, and what takes so long.
-pub(crate) fn heartbeat(state: &ViewerState, now: SystemTime, printer: &mut Printer) {
+fn heartbeat(state: &ViewerState, now: SystemTime, printer: &mut Printer) {
     let running = state.flows().iter().filter(|flow| flow.status().is_active());
     let longest = running.clone().max_by_key(|flow| since(flow.started_at(), now)).map(|flow| {
         let took = since(flow.started_at(), now).map(duration).unwrap_or_default();
@@ -94,34 +170,12 @@ fn log_message(message: &str, state: &ViewerState, at: SystemTime, printer: &mut
     }
 }
 
-fn log_change(state: &ViewerState, change: FlowChange, received: SystemTime, printer: &mut Printer) {
-    let flow = state.flow(change.flow);
-    let at = clock(last_time(flow).unwrap_or(received));
-    let (tone, word) = match flow.status() {
-        FlowStatus::Completed => (Tone::Good, "ok"),
-        FlowStatus::Failed => (Tone::Bad, "FAIL"),
-        FlowStatus::Skipped => (Tone::Doubtful, "skip"),
-        FlowStatus::Stopped => (Tone::Doubtful, "stop"),
-        // That it starts again after a failure is news, whatever the verbosity.
-        FlowStatus::Planning | FlowStatus::Starting if change.before == FlowStatus::Failed => (Tone::Doubtful, "try"),
-        FlowStatus::Running if printer.is_verbose() => (Tone::Quiet, "run"),
-        _ => return,
-    };
-    let took = match (flow.started_at(), flow.ended_at()) {
-        (Some(start), Some(end)) => end.duration_since(start).ok(),
-        _ => None,
-    };
-    let took = took.map_or(String::new(), duration);
-    let rest = format!("{} {took:>7}  {}{}", tally(state), flow.name(), remark(flow, change.before));
-    printer.log(&at, tone, word, &rest);
-}
-
 /// When a flow's last change happened, by the server's clock.
 fn last_time(flow: &FlowState) -> Option<SystemTime> {
     flow.ended_at().or(flow.started_at())
 }
 
-fn remark(flow: &FlowState, before: FlowStatus) -> String {
+fn remark(flow: &FlowState) -> String {
     match (flow.status(), flow.failures().last()) {
         (FlowStatus::Failed, Some(failure)) => {
             let class = failure.error.as_ref().map(|error| match &error.error_class {
@@ -129,8 +183,7 @@ fn remark(flow: &FlowState, before: FlowStatus) -> String {
                 None => error.summary().lines().next().unwrap_or("").to_owned(),
             });
             let attempt = if failure.attempt > 0 { format!("attempt {}", failure.attempt) } else { String::new() };
-            let retracted = if before == FlowStatus::Completed { "after all" } else { "" };
-            let parts = [attempt.as_str(), retracted, class.as_deref().unwrap_or("")];
+            let parts = [attempt.as_str(), class.as_deref().unwrap_or("")];
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             if parts.is_empty() { String::new() } else { format!("  {}", parts.join(": ")) }
         }

@@ -89,6 +89,8 @@ pub struct FlowState {
     status: FlowStatus,
     inferred: bool,
     attempt: u32,
+    /// Whether the present attempt was planned, which only batch flows are.
+    planned: bool,
     queued_at: Option<SystemTime>,
     started_at: Option<SystemTime>,
     ended_at: Option<SystemTime>,
@@ -104,6 +106,7 @@ impl FlowState {
             status: FlowStatus::Defined,
             inferred: false,
             attempt: 0,
+            planned: false,
             queued_at: None,
             started_at: None,
             ended_at: None,
@@ -135,6 +138,12 @@ impl FlowState {
     /// The present or last attempt, counted from 1; 0 before the first.
     pub fn attempt(&self) -> u32 {
         self.attempt
+    }
+
+    /// Whether it is complete but may turn out to have failed: of a failing streaming flow the
+    /// server first says COMPLETED. A flow that was never seen in planning counts as streaming.
+    pub fn is_provisional(&self) -> bool {
+        self.status == FlowStatus::Completed && !self.planned && !self.inferred
     }
 
     /// When it was queued; `None` when the server did not say.
@@ -181,7 +190,10 @@ impl FlowState {
                     self.set(FlowStatus::Queued);
                 }
             }
-            FlowEvent::Planning => self.begin(FlowStatus::Planning, at),
+            FlowEvent::Planning => {
+                self.begin(FlowStatus::Planning, at);
+                self.planned = true;
+            }
             FlowEvent::Starting => self.begin(FlowStatus::Starting, at),
             FlowEvent::Running => {
                 // The stream's listener speaks late: after COMPLETED this is old news.
@@ -238,6 +250,7 @@ impl FlowState {
     fn count_attempt(&mut self, again: bool) {
         if self.attempt == 0 || again {
             self.attempt = self.attempt.saturating_add(1);
+            self.planned = false;
             // The server may drop the events that begin an attempt: then nobody knows when it began.
             self.started_at = None;
         }
