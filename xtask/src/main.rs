@@ -3,7 +3,9 @@
 //! One file per command, named after it: it holds the command's `Args` and a `run` function, and this file only
 //! parses the command line and picks one. Nothing here is needed to build or to use knut.
 
+mod ci;
 mod regen_proto;
+mod tidy;
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -15,13 +17,22 @@ use clap::Parser;
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask", about = "The chores of the knut workspace")]
 enum Command {
+    /// Run every check and every test, those on a real Spark server too
+    Test,
+    /// Run some of the steps of `test`
+    Ci(ci::Args),
     RegenProto(regen_proto::Args),
+    /// Check the rules that no compiler checks
+    Tidy,
 }
 
 fn main() -> ExitCode {
     let root = workspace_root();
     let result = match Command::parse() {
+        Command::Test => ci::run(root, &ci::Args::default()),
+        Command::Ci(args) => ci::run(root, &args),
         Command::RegenProto(args) => regen_proto::run(root, &args),
+        Command::Tidy => tidy::run(root),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
