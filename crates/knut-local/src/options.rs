@@ -53,6 +53,12 @@ impl ServerOptions {
                         .with_hint("such names begin with `spark.`"),
                 );
             }
+            if key == "spark.master" && !(value == "local" || value.starts_with("local[")) {
+                return Err(
+                    invalid(format!("spark.master {value:?} is not a local one"))
+                        .with_hint("use --remote to run on a cluster"),
+                );
+            }
             if value.contains('\0') {
                 return Err(invalid(format!("the value of {key} holds a zero byte")));
             }
@@ -80,6 +86,7 @@ mod tests {
             with_conf("spark.a=b", "1"),
             with_conf("spark.a b", "1"),
             with_conf("spark.a", "\0"),
+            with_conf("spark.master", "spark://x:7077"),
             ServerOptions {
                 port: Some(0),
                 ..ServerOptions::default()
@@ -93,6 +100,7 @@ mod tests {
             let error = options.check().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidOption, "{options:?}");
         }
+        with_conf("spark.master", "local[2]").check().unwrap();
         with_conf("spark.sql.shuffle.partitions", "x = y")
             .check()
             .unwrap();

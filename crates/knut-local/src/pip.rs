@@ -340,7 +340,7 @@ fn disk_full(lines: &[String]) -> Option<Error> {
             ErrorKind::DiskFull,
             "no disk space left while installing Spark",
         )
-        .with_hint("free about 2.5 GB, or set KNUT_HOME to a folder on a larger disk")
+        .with_hint("free about 2 GB, or set KNUT_HOME to a folder on a larger disk")
         .with_details(last(lines))
     })
 }
