@@ -19,7 +19,7 @@ impl Home {
     /// `KNUT_HOME` if it is set and not empty, else `knut` in the platform's cache folder.
     ///
     /// # Errors
-    /// [`ErrorKind::Home`] if neither is known (no user folder), or if the path cannot hold a Java class path.
+    /// [`ErrorKind::Home`] if neither is known (no user folder), or the path cannot be in a Java class path.
     pub fn from_env() -> Result<Self> {
         if let Some(path) = std::env::var_os("KNUT_HOME").filter(|path| !path.is_empty()) {
             return Self::at(path);
@@ -35,13 +35,24 @@ impl Home {
     /// The home at `path`; a relative path is taken from the current folder, once, here.
     ///
     /// # Errors
-    /// [`ErrorKind::Home`] if the path is empty, or holds the character that separates Java class paths.
+    /// [`ErrorKind::Home`] if the path is empty, not UTF-8, or holds the character that separates Java class paths.
     pub fn at(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let path = std::path::absolute(path).map_err(|source| {
             Error::new(ErrorKind::Home, format!("cannot use {} as knut's home folder", path.display()))
                 .with_source(source)
         })?;
+        // Java is told paths as text, which a name that is not UTF-8 has none of.
+        if path.to_str().is_none() {
+            return Err(Error::new(
+                ErrorKind::Home,
+                format!(
+                    "the path of knut's home folder {} is not UTF-8",
+                    path.display()
+                ),
+            )
+            .with_hint("set KNUT_HOME to another path"));
+        }
         let separator = if cfg!(windows) { ';' } else { ':' };
         if path.to_string_lossy().contains(separator) {
             return Err(Error::new(

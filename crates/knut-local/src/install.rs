@@ -52,6 +52,9 @@ pub fn install(home: &Home, options: &InstallOptions, progress: &mut dyn FnMut(P
     let needs_spark = Installation::find(home)?.is_none();
     let needs_java = Java::find(home, &options.java, progress).is_none();
     if needs_spark || needs_java {
+        if needs_spark {
+            check_space(home)?;
+        }
         let stage = Stage::new(home)?;
         let pip = Pip::prepare(&options.python, &stage.path, progress)?;
         if needs_spark {
@@ -77,6 +80,41 @@ fn hold(lock: &File, progress: OnProgress<'_>) -> io::Result<()> {
             lock.lock()
         }
         Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// What installing Spark takes at its height: the download twice, and what pip and then knut unpack of it. Measured:
+/// 1.34 GB.
+const NEEDED_BYTES: u64 = 1_400_000_000;
+
+/// Tells a disk that is too full before the long download rather than after it.
+fn check_space(home: &Home) -> Result<()> {
+    match free_bytes(home.path()) {
+        Some(free) if free < NEEDED_BYTES => Err(Error::new(
+            ErrorKind::DiskFull,
+            format!(
+                "installing Spark takes 1.4 GB for a while, and {} has only {} MB free",
+                home.path().display(),
+                free / 1_000_000
+            ),
+        )
+        .with_hint("free some disk space, or set KNUT_HOME to a folder on a larger disk")),
+        _ => Ok(()),
+    }
+}
+
+/// The space that this user may fill on the disk that holds `path`; `None` if it is not told.
+fn free_bytes(path: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    {
+        let disk = rustix::fs::statvfs(path).ok()?;
+        // Some network and container file systems tell nothing but zeros.
+        (disk.f_blocks > 0).then(|| disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
     }
 }
 

@@ -1,5 +1,6 @@
 //! What an installed Spark is, and how one that is there in full is told from one that is not.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,9 +21,9 @@ const MARKER: &str = "knut.json";
 pub(crate) struct Marker {
     pub(crate) package: String,
     pub(crate) version: String,
-    /// Number and summed size of the files in the folder, to notice one that was damaged later.
-    pub(crate) n_files: u64,
-    pub(crate) bytes: u64,
+    /// What must be there at least, with sizes in bytes, to notice a folder that was damaged later. More may be: a user
+    /// may have added a driver's jar.
+    pub(crate) files: BTreeMap<String, u64>,
 }
 
 /// A Spark that is installed in full.
@@ -72,36 +73,45 @@ fn is_absent(error: &io::Error) -> bool {
 pub(crate) fn read_marker(folder: &Path) -> Option<Marker> {
     let text = fs::read(folder.join(MARKER)).ok()?;
     let marker: Marker = serde_json::from_slice(&text).ok()?;
-    let (n_files, bytes) = measure(folder).ok()?;
-    (marker.n_files == n_files && marker.bytes == bytes).then_some(marker)
+    let is_whole = marker.files.iter().all(|(name, bytes)| {
+        fs::metadata(folder.join(name)).is_ok_and(|found| found.is_file() && found.len() == *bytes)
+    });
+    is_whole.then_some(marker)
 }
 
-/// Completes a staged folder: counts what it holds and writes the marker.
+/// Completes a staged folder: writes down what it holds.
 pub(crate) fn write_marker(folder: &Path, package: &str, version: &str) -> Result<()> {
     let fail = |error| Error::io("cannot write", folder, error);
+<<<<<<< HEAD
     let (n_files, bytes) = measure(folder).map_err(fail)?;
     let marker = Marker { package: package.to_owned(), version: version.to_owned(), n_files, bytes };
+=======
+    let marker = Marker {
+        package: package.to_owned(),
+        version: version.to_owned(),
+        files: list(folder).map_err(fail)?,
+    };
+>>>>>>> local
     let text = serde_json::to_vec_pretty(&marker).map_err(|error| fail(error.into()))?;
     fs::write(folder.join(MARKER), text).map_err(fail)
 }
 
-/// Number and summed size of the files under `folder`, less the marker itself.
-fn measure(folder: &Path) -> io::Result<(u64, u64)> {
-    let mut total = (0, 0);
-    let mut folders = vec![folder.to_owned()];
+/// The files under `folder` by their relative names, with their sizes in bytes.
+fn list(folder: &Path) -> io::Result<BTreeMap<String, u64>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![PathBuf::new()];
     while let Some(current) = folders.pop() {
-        for entry in fs::read_dir(&current)? {
+        for entry in fs::read_dir(folder.join(&current))? {
             let entry = entry?;
-            let kind = entry.file_type()?;
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if !(current == folder && entry.file_name() == MARKER) {
-                total.0 += 1;
-                total.1 += entry.metadata()?.len();
+            let name = current.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                folders.push(name);
+            } else if let Some(name) = name.to_str() {
+                files.insert(name.to_owned(), entry.metadata()?.len());
             }
         }
     }
-    Ok(total)
+    Ok(files)
 }
 
 #[cfg(test)]
@@ -127,7 +137,11 @@ mod tests {
         fs::write(home.spark().join("jars/a.jar"), "ab").unwrap();
         assert_eq!(Installation::find(&home).unwrap(), None, "cut short");
         fs::write(home.spark().join("jars/a.jar"), "abc").unwrap();
-        assert!(Installation::find(&home).unwrap().is_some());
+        fs::write(home.spark().join("jars/added.jar"), "x").unwrap();
+        assert!(
+            Installation::find(&home).unwrap().is_some(),
+            "more is there"
+        );
         fs::remove_file(home.spark().join("jars/a.jar")).unwrap();
         assert_eq!(Installation::find(&home).unwrap(), None, "a file gone");
     }

@@ -104,7 +104,11 @@ impl Launch<'_> {
         let mut property = |key: &str, value: &str| arguments.push(format!("-D{key}={value}"));
         property("file.encoding", "UTF-8");
         property("java.io.tmpdir", &temporary);
-        property("log4j2.configurationFile", &in_server_folder(LOG4J_FILE));
+        // Relative to the project, where the process runs: log4j takes a comma or a `?` in a path for its own syntax.
+        property(
+            "log4j2.configurationFile",
+            &format!(".knut/server/{LOG4J_FILE}"),
+        );
         let metastore = self.project.metastore_folder().display().to_string();
         property("derby.system.home", &metastore);
         property("derby.stream.error.file", &in_server_folder("derby.log"));

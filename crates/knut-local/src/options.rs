@@ -48,6 +48,12 @@ impl ServerOptions {
                 return Err(invalid(format!("{key:?} is not the name of a Spark setting"))
                     .with_hint("such names begin with `spark.`"));
             }
+            if key == "spark.master" && !(value == "local" || value.starts_with("local[")) {
+                return Err(
+                    invalid(format!("spark.master {value:?} is not a local one"))
+                        .with_hint("use --remote to run on a cluster"),
+                );
+            }
             if value.contains('\0') {
                 return Err(invalid(format!("the value of {key} holds a zero byte")));
             }
@@ -75,13 +81,32 @@ mod tests {
             with_conf("spark.a=b", "1"),
             with_conf("spark.a b", "1"),
             with_conf("spark.a", "\0"),
+<<<<<<< HEAD
             ServerOptions { port: Some(0), ..ServerOptions::default() },
             ServerOptions { memory_mib: Some(100), ..ServerOptions::default() },
+=======
+            with_conf("spark.master", "spark://x:7077"),
+            ServerOptions {
+                port: Some(0),
+                ..ServerOptions::default()
+            },
+            ServerOptions {
+                memory_mib: Some(100),
+                ..ServerOptions::default()
+            },
+>>>>>>> local
         ];
         for options in bad {
             let error = options.check().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidOption, "{options:?}");
         }
+<<<<<<< HEAD
         with_conf("spark.sql.shuffle.partitions", "x = y").check().unwrap();
+=======
+        with_conf("spark.master", "local[2]").check().unwrap();
+        with_conf("spark.sql.shuffle.partitions", "x = y")
+            .check()
+            .unwrap();
+>>>>>>> local
     }
 }

@@ -271,9 +271,18 @@ fn disk_full(lines: &[String]) -> Option<Error> {
         line.contains("No space left on device") || line.contains("Errno 28]") || line.contains("Disk quota exceeded")
     });
     full.then(|| {
+<<<<<<< HEAD
         Error::new(ErrorKind::DiskFull, "no disk space left while installing Spark")
             .with_hint("free about 2.5 GB, or set KNUT_HOME to a folder on a larger disk")
             .with_details(last(lines))
+=======
+        Error::new(
+            ErrorKind::DiskFull,
+            "no disk space left while installing Spark",
+        )
+        .with_hint("free about 2 GB, or set KNUT_HOME to a folder on a larger disk")
+        .with_details(last(lines))
+>>>>>>> local
     })
 }
 

@@ -82,6 +82,13 @@ impl ProjectFolder {
         if !self.root.is_dir() {
             return Err(Error::new(ErrorKind::Project, format!("there is no folder {}", self.root.display())));
         }
+        if self.root.to_str().is_none() {
+            return Err(Error::new(
+                ErrorKind::Project,
+                format!("the project's path {} is not UTF-8", self.root.display()),
+            )
+            .with_hint("rename the folder: Java is told paths as text"));
+        }
         let knut = self.knut_folder();
         let fail = |path: &Path, error| {
             Error::io("cannot write to", path, error)
@@ -163,6 +170,7 @@ fn create_private(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Home;
 
     #[cfg(unix)]
     #[test]
@@ -197,5 +205,17 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Project);
         assert!(error.to_string().contains("gone"));
         assert!(project.lock(&mut |_| ()).unwrap().is_none());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_path_that_is_not_text_is_refused() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join(std::ffi::OsStr::from_bytes(b"a\xff"));
+        fs::create_dir(&root).unwrap();
+        let error = ProjectFolder::new(&root).unwrap().create().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Project);
+        assert!(Home::at(&root).is_err());
     }
 }

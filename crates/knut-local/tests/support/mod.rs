@@ -67,7 +67,7 @@ fn field(number: u8, value: &[u8]) -> Vec<u8> {
 
 fn call(socket: SocketAddr, token: &str, method: &str, message: &[u8]) -> io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(socket)?;
-    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    stream.set_read_timeout(Some(Duration::from_mins(1)))?;
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")?;
     write_frame(&mut stream, SETTINGS, 0, 0, &[])?;
     let path = format!("{SERVICE}/{method}");

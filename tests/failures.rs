@@ -1,0 +1,121 @@
+//! Pipelines that fail on a real Spark server: what is said, in which order, with which exit code.
+
+use knut_tests::{Project, Ran};
+
+/// The lines of the log without their times and durations.
+fn log(ran: &Ran) -> Vec<String> {
+    let is_log = |line: &&str| line.len() > 25 && line.as_bytes()[4] == b'-' && line.as_bytes()[10] == b'T';
+    let words = |line: &str| {
+        let words = line.split_whitespace().skip(1).filter(|word| !word.ends_with('s') || !word.as_bytes()[0].is_ascii_digit());
+        words.collect::<Vec<_>>().join(" ")
+    };
+    ran.stderr.lines().filter(is_log).map(words).collect()
+}
+
+fn has(ran: &Ran, texts: &[&str]) {
+    for text in texts {
+        assert!(ran.stderr.contains(text), "no {text:?} in {}", ran.told());
+    }
+}
+
+/// C091, C095, C105: statuses, attempts, the skipped victim, the message once, the exit code.
+#[test]
+fn a_flow_that_fails_is_tried_three_times_and_takes_its_victims_along() {
+    let mut project = Project::with_sql(
+        "CREATE MATERIALIZED VIEW src AS SELECT id FROM range(10);
+         CREATE MATERIALIZED VIEW boom AS SELECT raise_error('kaboom ünï ' || chr(27) || '[31m') AS x FROM src;
+         CREATE MATERIALIZED VIEW down AS SELECT * FROM boom;
+         CREATE MATERIALIZED VIEW side AS SELECT count(*) AS n FROM src",
+    );
+    let ran = project.run(&["run", "--local"]).expect(6);
+    let name = |flow: &str| format!("spark_catalog.default.{flow}");
+    let boom = name("boom");
+    let of_boom: Vec<_> = log(&ran).into_iter().filter(|line| line.contains(&boom)).collect();
+    let of_boom: Vec<_> = of_boom.iter().map(|line| format!("{} {}", &line[..4], line.split(&boom).nth(1).unwrap())).collect();
+    assert_eq!(
+        of_boom,
+        [
+            "FAIL  attempt 1: USER_RAISED_EXCEPTION",
+            "try   attempt 2",
+            "FAIL  attempt 2: USER_RAISED_EXCEPTION",
+            "try   attempt 3",
+            "FAIL  attempt 3: USER_RAISED_EXCEPTION"
+        ]
+        .map(|line| if line.starts_with("try") { format!("try [ {}", &line[4..]) } else { line.to_owned() })
+        .map(|line| line.replace("try [  ", "try [  "))
+    );
+    has(&ran, &[&format!("error: flow {boom} failed 3 times"), "[USER_RAISED_EXCEPTION] kaboom ünï \\u{1b}[31m SQLSTATE: P0001"]);
+    has(&ran, &[&format!("skipped because their upstream failed: {}", name("down"))]);
+    assert_eq!(ran.stderr.matches("kaboom").count(), 1, "{}", ran.told());
+    assert!(ran.stdout.starts_with("run FAILED in "), "{}", ran.told());
+    assert!(ran.stdout.ends_with(": 2 completed, 1 failed, 1 skipped\n"), "{}", ran.told());
+    assert_eq!(project.rows("SELECT n FROM side"), [r#"{"n":10}"#]);
+}
+
+/// What the server refuses before anything runs: one server for all of them.
+#[test]
+fn graphs_that_the_server_refuses() {
+    let mut project = Project::with_sql("");
+    let mut refused = |sql: &str, code: i32, texts: &[&str]| {
+        project.write("transformations/a.sql", sql);
+        let ran = project.run(&["run", "--local"]).expect(code);
+        has(&ran, texts);
+        ran
+    };
+    refused("CREATE MATERIALIZED VIEW a AS SELEC 1", 5, &["cannot register transformations/a.sql", "near 'SELEC'"]);
+    let unresolved = "CREATE MATERIALIZED VIEW a AS SELECT * FROM nowhere;
+        CREATE MATERIALIZED VIEW b AS SELECT * FROM a;
+        CREATE MATERIALIZED VIEW c AS SELECT idd FROM range(3)";
+    let ran = refused(
+        unresolved,
+        5,
+        &[
+            "error: flow spark_catalog.default.a could not be resolved",
+            "[TABLE_OR_VIEW_NOT_FOUND]",
+            "error: flow spark_catalog.default.c could not be resolved",
+            "Did you mean one of the following? [`id`]",
+            "not resolved because of what they read: spark_catalog.default.b",
+        ],
+    );
+    assert!(ran.stdout.ends_with(": 3 failed\n"), "{}", ran.told());
+    let cycle = "CREATE MATERIALIZED VIEW a AS SELECT * FROM b; CREATE MATERIALIZED VIEW b AS SELECT * FROM a";
+    refused(cycle, 5, &["Circular dependencies are not supported", "help: take one of these reads out"]);
+    refused("CREATE STREAMING TABLE lonely", 5, &["[PIPELINE_DATASET_WITHOUT_FLOW]", "help: give the table a query"]);
+    refused("CREATE STREAMING TABLE st AS SELECT 1 AS x", 5, &["BATCH_RELATION_FOR_STREAMING_TABLE", "help: read at least one"]);
+    refused("CREATE TEMPORARY VIEW v AS SELECT 1 AS x", 5, &["[RUN_EMPTY_PIPELINE]", "help: define at least one"]);
+    refused("DROP TABLE x", 5, &["cannot register transformations/a.sql", "Unsupported plan DropTable"]);
+
+    // A name that the catalog does not take passes a dry run and fails when its table is made (C037).
+    project.write("transformations/a.sql", "CREATE MATERIALIZED VIEW `hy-phen` AS SELECT 1 AS x");
+    let ran = project.run(&["dry-run", "--local"]).expect(0);
+    assert!(ran.stdout.starts_with("dry run COMPLETED"), "{}", ran.told());
+    has(&project.run(&["run", "--local"]).expect(6), &["[INVALID_SCHEMA_OR_RELATION_NAME] `hy-phen`"]);
+
+    // The server says success when a selection matches nothing.
+    project.write("transformations/a.sql", "CREATE MATERIALIZED VIEW a AS SELECT 1 AS x");
+    let ran = project.run(&["run", "--local", "--refresh", "nosuch"]).expect(4);
+    assert!(ran.stdout.starts_with("run DID NOTHING") && ran.stdout.ends_with(": 1 excluded\n"), "{}", ran.told());
+
+    // C090: the database of the spec is not made for its user.
+    let spec = "name: n\nstorage: s\ndatabase: nosuch\nlibraries:\n  - glob:\n      include: transformations/**\n";
+    project.write("spark-pipeline.yml", spec);
+    has(&project.run(&["run", "--local"]).expect(5), &["[SCHEMA_NOT_FOUND]", "help: a pipeline does not create its schema"]);
+
+    let ran = project.run(&["sql", "--local", "SELECT * FROM nosuch"]).expect(6);
+    has(&ran, &["[TABLE_OR_VIEW_NOT_FOUND]"]);
+}
+
+/// A stream's COMPLETED is not believed before its FAILED has had time to come.
+#[test]
+fn a_failing_stream_is_never_said_to_be_complete() {
+    let mut project = Project::with_sql(
+        "CREATE MATERIALIZED VIEW src AS SELECT id FROM range(5);
+         SET spark.sql.pipelines.maxFlowRetryAttempts=0;
+         CREATE STREAMING TABLE s AS SELECT 1 / (id - 3) AS x FROM STREAM src",
+    );
+    let ran = project.run(&["run", "--local"]).expect(6);
+    let lines = log(&ran);
+    let of_stream: Vec<_> = lines.iter().filter(|line| line.contains("spark_catalog.default.s ")).collect();
+    assert!(of_stream.len() == 1 && of_stream[0].starts_with("FAIL"), "{}", ran.told());
+    has(&ran, &["error: flow spark_catalog.default.s failed", "[DIVIDE_BY_ZERO]"]);
+}

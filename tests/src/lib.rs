@@ -1,1 +1,0 @@
-//! Black-box suites of knut; what they share.
