@@ -13,7 +13,9 @@ fn told(mut project: Project, args: &[&str]) -> String {
 }
 
 fn spec(spec: &str) -> Project {
-    Project::empty().file("spark-pipeline.yml", spec).file("transformations/a.sql", "CREATE MATERIALIZED VIEW a AS SELECT 1")
+    Project::empty()
+        .file("spark-pipeline.yml", spec)
+        .file("transformations/a.sql", "CREATE MATERIALIZED VIEW a AS SELECT 1")
 }
 
 const LIBRARIES: &str = "libraries:\n  - glob:\n      include: transformations/**\n";

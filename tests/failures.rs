@@ -6,7 +6,8 @@ use knut_tests::{Project, Ran};
 fn log(ran: &Ran) -> Vec<String> {
     let is_log = |line: &&str| line.len() > 25 && line.as_bytes()[4] == b'-' && line.as_bytes()[10] == b'T';
     let words = |line: &str| {
-        let words = line.split_whitespace().skip(1).filter(|word| !word.ends_with('s') || !word.as_bytes()[0].is_ascii_digit());
+        let words =
+            line.split_whitespace().skip(1).filter(|word| !word.ends_with('s') || !word.as_bytes()[0].is_ascii_digit());
         words.collect::<Vec<_>>().join(" ")
     };
     ran.stderr.lines().filter(is_log).map(words).collect()
@@ -31,7 +32,8 @@ fn a_flow_that_fails_is_tried_three_times_and_takes_its_victims_along() {
     let name = |flow: &str| format!("spark_catalog.default.{flow}");
     let boom = name("boom");
     let of_boom: Vec<_> = log(&ran).into_iter().filter(|line| line.contains(&boom)).collect();
-    let of_boom: Vec<_> = of_boom.iter().map(|line| format!("{} {}", &line[..4], line.split(&boom).nth(1).unwrap())).collect();
+    let of_boom: Vec<_> =
+        of_boom.iter().map(|line| format!("{} {}", &line[..4], line.split(&boom).nth(1).unwrap())).collect();
     assert_eq!(
         of_boom,
         [
@@ -44,7 +46,13 @@ fn a_flow_that_fails_is_tried_three_times_and_takes_its_victims_along() {
         .map(|line| if line.starts_with("try") { format!("try [ {}", &line[4..]) } else { line.to_owned() })
         .map(|line| line.replace("try [  ", "try [  "))
     );
-    has(&ran, &[&format!("error: flow {boom} failed 3 times"), "[USER_RAISED_EXCEPTION] kaboom ünï \\u{1b}[31m SQLSTATE: P0001"]);
+    has(
+        &ran,
+        &[
+            &format!("error: flow {boom} failed 3 times"),
+            "[USER_RAISED_EXCEPTION] kaboom ünï \\u{1b}[31m SQLSTATE: P0001",
+        ],
+    );
     has(&ran, &[&format!("skipped because their upstream failed: {}", name("down"))]);
     assert_eq!(ran.stderr.matches("kaboom").count(), 1, "{}", ran.told());
     assert!(ran.stdout.starts_with("run FAILED in "), "{}", ran.told());
@@ -81,7 +89,11 @@ fn graphs_that_the_server_refuses() {
     let cycle = "CREATE MATERIALIZED VIEW a AS SELECT * FROM b; CREATE MATERIALIZED VIEW b AS SELECT * FROM a";
     refused(cycle, 5, &["Circular dependencies are not supported", "help: take one of these reads out"]);
     refused("CREATE STREAMING TABLE lonely", 5, &["[PIPELINE_DATASET_WITHOUT_FLOW]", "help: give the table a query"]);
-    refused("CREATE STREAMING TABLE st AS SELECT 1 AS x", 5, &["BATCH_RELATION_FOR_STREAMING_TABLE", "help: read at least one"]);
+    refused(
+        "CREATE STREAMING TABLE st AS SELECT 1 AS x",
+        5,
+        &["BATCH_RELATION_FOR_STREAMING_TABLE", "help: read at least one"],
+    );
     refused("CREATE TEMPORARY VIEW v AS SELECT 1 AS x", 5, &["[RUN_EMPTY_PIPELINE]", "help: define at least one"]);
     refused("DROP TABLE x", 5, &["cannot register transformations/a.sql", "Unsupported plan DropTable"]);
 
@@ -99,7 +111,10 @@ fn graphs_that_the_server_refuses() {
     // C090: the database of the spec is not made for its user.
     let spec = "name: n\nstorage: s\ndatabase: nosuch\nlibraries:\n  - glob:\n      include: transformations/**\n";
     project.write("spark-pipeline.yml", spec);
-    has(&project.run(&["run", "--local"]).expect(5), &["[SCHEMA_NOT_FOUND]", "help: a pipeline does not create its schema"]);
+    has(
+        &project.run(&["run", "--local"]).expect(5),
+        &["[SCHEMA_NOT_FOUND]", "help: a pipeline does not create its schema"],
+    );
 
     let ran = project.run(&["sql", "--local", "SELECT * FROM nosuch"]).expect(6);
     has(&ran, &["[TABLE_OR_VIEW_NOT_FOUND]"]);

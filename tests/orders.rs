@@ -4,7 +4,8 @@
 use knut_tests::Project;
 
 /// 8 orders; the two files of the stream together.
-const ORDERS: &str = "SELECT order_id, customer_id, product, quantity, unit_price, ordered_on FROM orders WHERE order_id IN (1, 8)";
+const ORDERS: &str =
+    "SELECT order_id, customer_id, product, quantity, unit_price, ordered_on FROM orders WHERE order_id IN (1, 8)";
 const REVENUE: &str = "SELECT country, n_orders, revenue FROM revenue_by_country";
 const OPEN: &str = "SELECT order_id, name, amount FROM open_orders";
 
@@ -55,7 +56,10 @@ fn the_example_gives_the_same_rows_before_and_after_a_restart() {
     project.write("data/orders/2026-03.csv", march);
     project.run(&["run", "--local"]).expect(0);
     assert_eq!(project.rows("SELECT count(*) AS n FROM orders"), [r#"{"n":9}"#]);
-    assert_eq!(project.rows(&format!("{REVENUE} WHERE country = 'FR'")), [r#"{"country":"FR","n_orders":2,"revenue":59.00}"#]);
+    assert_eq!(
+        project.rows(&format!("{REVENUE} WHERE country = 'FR'")),
+        [r#"{"country":"FR","n_orders":2,"revenue":59.00}"#]
+    );
 
     // One table alone, and everything from nothing.
     project.write("data/customers/customers.json", "{\"customer_id\": 4, \"name\": \"Dora\", \"country\": \"BE\"}\n");

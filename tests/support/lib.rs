@@ -22,7 +22,8 @@ pub fn knut() -> &'static Path {
     BINARY.get_or_init(|| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let build = ["build", "--locked", "--package", "knut-cli", "--message-format", "json-render-diagnostics"];
-        let output = Command::new(cargo).args(build).current_dir(workspace()).stderr(Stdio::inherit()).output().unwrap();
+        let output =
+            Command::new(cargo).args(build).current_dir(workspace()).stderr(Stdio::inherit()).output().unwrap();
         assert!(output.status.success(), "the knut binary does not build");
         let messages = String::from_utf8(output.stdout).unwrap();
         let messages = messages.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
@@ -131,8 +132,9 @@ impl Project {
         self.run(&["sql", "--local", &statement]).expect(0);
         let files = out.read_dir().unwrap().map(|entry| entry.unwrap().path());
         let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
-        let mut rows: Vec<String> =
-            files.flat_map(|path| std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        let mut rows: Vec<String> = files
+            .flat_map(|path| std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect::<Vec<_>>())
+            .collect();
         rows.sort();
         rows
     }

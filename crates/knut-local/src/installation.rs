@@ -46,7 +46,10 @@ impl Installation {
             Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return Err(Error::io("cannot read", &spark_home, error)),
         }
-        Ok(read_marker(&spark_home).map(|_| Self { home: home.clone(), spark_home }))
+        Ok(read_marker(&spark_home).map(|_| Self {
+            home: home.clone(),
+            spark_home,
+        }))
     }
 
     /// The home it was installed into.
@@ -66,7 +69,10 @@ impl Installation {
 }
 
 fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 /// The marker of `folder` if the folder holds what the marker says, else `None`.
@@ -82,16 +88,11 @@ pub(crate) fn read_marker(folder: &Path) -> Option<Marker> {
 /// Completes a staged folder: writes down what it holds.
 pub(crate) fn write_marker(folder: &Path, package: &str, version: &str) -> Result<()> {
     let fail = |error| Error::io("cannot write", folder, error);
-<<<<<<< HEAD
-    let (n_files, bytes) = measure(folder).map_err(fail)?;
-    let marker = Marker { package: package.to_owned(), version: version.to_owned(), n_files, bytes };
-=======
     let marker = Marker {
         package: package.to_owned(),
         version: version.to_owned(),
         files: list(folder).map_err(fail)?,
     };
->>>>>>> local
     let text = serde_json::to_vec_pretty(&marker).map_err(|error| fail(error.into()))?;
     fs::write(folder.join(MARKER), text).map_err(fail)
 }

@@ -85,8 +85,11 @@ pub fn start(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Server> {
     if !cfg!(unix) {
-        return Err(Error::new(ErrorKind::Unsupported, "a local Spark server can be started on Linux and macOS only")
-            .with_hint("use --remote with a Spark Connect server elsewhere"));
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "a local Spark server can be started on Linux and macOS only",
+        )
+        .with_hint("use --remote with a Spark Connect server elsewhere"));
     }
     options.check()?;
     project.create()?;
@@ -99,7 +102,12 @@ pub fn start(
         Look::Starting { mut state, pid } => {
             fits(&state, None, installation, options)?;
             // Its starter died or was interrupted.
-            let mut starting = Starting { project, process: Process::Adopted, pid, argument: id_argument(&state.id) };
+            let mut starting = Starting {
+                project,
+                process: Process::Adopted,
+                pid,
+                argument: id_argument(&state.id),
+            };
             starting.finish(&mut state, options, probe, progress)
         }
         Look::Unusable { pid, reason, .. } => Err(Error::new(
@@ -115,7 +123,12 @@ pub fn start(
 }
 
 /// Whether a server that runs is what `options` ask for.
-fn fits(state: &State, port: Option<u16>, installation: &Installation, options: &ServerOptions) -> Result<()> {
+fn fits(
+    state: &State,
+    port: Option<u16>,
+    installation: &Installation,
+    options: &ServerOptions,
+) -> Result<()> {
     let differs = if state.spark_version != installation.spark_version() {
         Some(format!("with Spark {}", state.spark_version))
     } else if let (Some(asked), Some(port)) = (options.port, port)
@@ -125,15 +138,19 @@ fn fits(state: &State, port: Option<u16>, installation: &Installation, options: 
     } else if options.memory_mib.is_some() && options.memory_mib != state.memory_mib {
         Some("with other memory".to_owned())
     } else {
-        let other = options.confs.iter().find(|(key, value)| state.confs.get(*key) != Some(value));
+        let other = options
+            .confs
+            .iter()
+            .find(|(key, value)| state.confs.get(*key) != Some(value));
         other.map(|(key, _)| format!("with another {key}"))
     };
     match differs {
         None => Ok(()),
-        Some(how) => {
-            Err(Error::new(ErrorKind::AlreadyRunning, format!("the local server of this project already runs {how}"))
-                .with_hint("`knut local stop` ends it, so that it can be started as asked"))
-        }
+        Some(how) => Err(Error::new(
+            ErrorKind::AlreadyRunning,
+            format!("the local server of this project already runs {how}"),
+        )
+        .with_hint("`knut local stop` ends it, so that it can be started as asked")),
     }
 }
 
@@ -168,7 +185,8 @@ fn start_new(
     probe: Probe<'_>,
     progress: OnProgress<'_>,
 ) -> Result<Server> {
-    let java = Java::find(installation.home(), &options.java, progress).ok_or_else(java::missing)?;
+    let java =
+        Java::find(installation.home(), &options.java, progress).ok_or_else(java::missing)?;
     if let Some(port) = options.port {
         check_port(port)?;
     }
@@ -188,10 +206,13 @@ fn start_new(
         warehouse: &warehouse,
         id: &state.id,
         token: &state.token,
-        memory_mib: options.memory_mib.map_or_else(default_memory_mib, u64::from),
+        memory_mib: options
+            .memory_mib
+            .map_or_else(default_memory_mib, u64::from),
     };
-    let child = spawn(&launch, &log)
-        .map_err(|source| Error::io("cannot run", &java.program, source).with_kind(ErrorKind::Java));
+    let child = spawn(&launch, &log).map_err(|source| {
+        Error::io("cannot run", &java.program, source).with_kind(ErrorKind::Java)
+    });
     let child = match child {
         Ok(child) => child,
         Err(error) => {
@@ -199,8 +220,12 @@ fn start_new(
             return Err(error);
         }
     };
-    let mut starting =
-        Starting { project, pid: child.id(), process: Process::Child(child), argument: id_argument(&state.id) };
+    let mut starting = Starting {
+        project,
+        pid: child.id(),
+        process: Process::Child(child),
+        argument: id_argument(&state.id),
+    };
     starting.finish(&mut state, options, probe, progress)
 }
 
@@ -209,20 +234,28 @@ fn check_port(port: u16) -> Result<()> {
     match TcpListener::bind(("127.0.0.1", port)) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(port_taken(port)),
-        Err(error) => Err(Error::new(ErrorKind::InvalidOption, format!("cannot listen on port {port}"))
-            .with_hint("choose another port, or leave it out to get any free one")
-            .with_source(error)),
+        Err(error) => Err(Error::new(
+            ErrorKind::InvalidOption,
+            format!("cannot listen on port {port}"),
+        )
+        .with_hint("choose another port, or leave it out to get any free one")
+        .with_source(error)),
     }
 }
 
 fn port_taken(port: u16) -> Error {
-    Error::new(ErrorKind::PortTaken, format!("another program already listens on port {port}"))
-        .with_hint("choose another port, or leave it out to get any free one")
+    Error::new(
+        ErrorKind::PortTaken,
+        format!("another program already listens on port {port}"),
+    )
+    .with_hint("choose another port, or leave it out to get any free one")
 }
 
 /// Makes the temporary folder and the log settings, keeps the last log and opens a new one.
 fn prepare_folder(project: &ProjectFolder) -> Result<File> {
-    let fail = |error| Error::io("cannot write to", &project.server_folder(), error).with_kind(ErrorKind::Project);
+    let fail = |error| {
+        Error::io("cannot write to", &project.server_folder(), error).with_kind(ErrorKind::Project)
+    };
     fs::create_dir_all(project.temporary_folder()).map_err(fail)?;
     fs::write(project.server_folder().join(LOG4J_FILE), LOG4J).map_err(fail)?;
     let path = project.log_path();
@@ -230,12 +263,19 @@ fn prepare_folder(project: &ProjectFolder) -> Result<File> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
         _ => {}
     }
-    File::options().append(true).create(true).open(path).map_err(fail)
+    File::options()
+        .append(true)
+        .create(true)
+        .open(path)
+        .map_err(fail)
 }
 
 fn spawn(launch: &Launch<'_>, log: &File) -> io::Result<Child> {
     let mut command = launch.command();
-    command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?);
+    command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log.try_clone()?);
     // A terminal's Ctrl-C goes to the group of the program in front of it, which the server must not be in.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -268,8 +308,10 @@ impl Starting<'_> {
     ) -> Result<Server> {
         progress(Progress::StartingServer { pid: self.pid });
         state.pid = Some(self.pid);
-        let result =
-            state.write(self.project).and_then(|()| self.wait(state, options, probe, progress)).and_then(|port| {
+        let result = state
+            .write(self.project)
+            .and_then(|()| self.wait(state, options, probe, progress))
+            .and_then(|port| {
                 state.port = Some(port);
                 state.write(self.project)?;
                 Ok(Server::new(self.project, state, self.pid, port, false))
@@ -303,8 +345,8 @@ impl Starting<'_> {
                 return Err(self.exited(&how, options));
             }
             if address.is_none() {
-                let bound =
-                    log::bound_address(&log_path).map_err(|error| Error::io("cannot read", &log_path, error))?;
+                let bound = log::bound_address(&log_path)
+                    .map_err(|error| Error::io("cannot read", &log_path, error))?;
                 address = bound.map(|bound| Address::new(bound.port(), state.token.clone()));
                 if let (Some(asked), Some(address)) = (options.port, &address)
                     && asked != address.port()
@@ -342,7 +384,9 @@ impl Starting<'_> {
                     None => error,
                 });
             }
-            progress(Progress::WaitingForAnswer { elapsed: start.elapsed() });
+            progress(Progress::WaitingForAnswer {
+                elapsed: start.elapsed(),
+            });
             thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -355,9 +399,8 @@ impl Starting<'_> {
                 Ok(Some(status)) => Some(status.to_string()),
                 Ok(None) | Err(_) => None,
             },
-            Process::Adopted => {
-                (!process::is_server(self.pid, &self.argument)).then(|| "its status is not known".to_owned())
-            }
+            Process::Adopted => (!process::is_server(self.pid, &self.argument))
+                .then(|| "its status is not known".to_owned()),
         }
     }
 
@@ -365,12 +408,17 @@ impl Starting<'_> {
         let log_path = self.project.log_path();
         let lines = log::last_lines(&log_path, N_DETAILS);
         // Taken between the check and the server's own try.
-        let taken = lines.iter().any(|line| line.contains("Address already in use"));
+        let taken = lines
+            .iter()
+            .any(|line| line.contains("Address already in use"));
         match options.port {
             Some(port) if taken => port_taken(port).with_details(lines),
-            _ => Error::new(ErrorKind::ServerExited, format!("the local server ended before it answered ({how})"))
-                .with_hint(format!("its log is {}", log_path.display()))
-                .with_details(lines),
+            _ => Error::new(
+                ErrorKind::ServerExited,
+                format!("the local server ended before it answered ({how})"),
+            )
+            .with_hint(format!("its log is {}", log_path.display()))
+            .with_details(lines),
         }
     }
 }

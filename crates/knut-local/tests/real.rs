@@ -15,13 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use knut_local::{
-<<<<<<< HEAD
-    Address, ErrorKind, Home, InstallOptions, Installation, JavaSearch, Progress, ProjectFolder, Server, ServerOptions,
-    Status, Stopped,
-=======
     Address, ErrorKind, Home, InstallOptions, Installation, JavaSearch, ProbeError, Progress,
     ProjectFolder, Server, ServerOptions, Status, Stopped,
->>>>>>> local
 };
 use support::{config_get, contains, execute, probe};
 
@@ -42,10 +37,16 @@ impl Project {
     }
 
     fn named(name: &str) -> Self {
-        let temporary = tempfile::Builder::new().prefix("knut-test").tempdir().unwrap();
+        let temporary = tempfile::Builder::new()
+            .prefix("knut-test")
+            .tempdir()
+            .unwrap();
         let root = temporary.path().join(name);
         fs::create_dir_all(&root).unwrap();
-        Self { folder: ProjectFolder::new(root).unwrap(), _temporary: temporary }
+        Self {
+            folder: ProjectFolder::new(root).unwrap(),
+            _temporary: temporary,
+        }
     }
 
     fn start(&self) -> Server {
@@ -54,10 +55,19 @@ impl Project {
 
     fn start_with(&self, options: &ServerOptions) -> knut_local::Result<Server> {
         let start = Instant::now();
-        let server = knut_local::start(&installation(), &self.folder, options, &mut probe, &mut |_| ());
+        let server = knut_local::start(
+            &installation(),
+            &self.folder,
+            options,
+            &mut probe,
+            &mut |_| (),
+        );
         if let Ok(server) = &server {
             let (pid, java) = (server.pid(), server.java_version());
-            println!("process {pid} on Java {java} answered after {:?}", start.elapsed());
+            println!(
+                "process {pid} on Java {java} answered after {:?}",
+                start.elapsed()
+            );
         }
         server
     }
@@ -90,10 +100,16 @@ fn a_server_starts_is_reused_and_stops_and_its_tables_stay() {
     let Status::Running(found) = Server::find(&project.folder).unwrap() else {
         panic!("it runs");
     };
-    assert_eq!((found.pid(), found.address()), (first.pid(), first.address()));
+    assert_eq!(
+        (found.pid(), found.address()),
+        (first.pid(), first.address())
+    );
     let second = project.start();
     assert!(second.is_reused());
-    assert_eq!((second.pid(), second.address()), (first.pid(), first.address()));
+    assert_eq!(
+        (second.pid(), second.address()),
+        (first.pid(), first.address())
+    );
 
     run(first.address(), "CREATE TABLE t (s STRING)");
     run(first.address(), "INSERT INTO t VALUES ('first-marker')");
@@ -109,7 +125,10 @@ fn a_server_starts_is_reused_and_stops_and_its_tables_stay() {
     let rows = execute(third.address(), "SELECT * FROM t");
     assert!(contains(&rows, "first-marker") && contains(&rows, "second-marker"));
 
-    let litter: Vec<_> = fs::read_dir(project.folder.root()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let litter: Vec<_> = fs::read_dir(project.folder.root())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(litter, [".knut"], "everything is in one folder");
 }
 
