@@ -1,7 +1,7 @@
 //! Bad input that needs no server to be seen: each ends with a message that names the thing, the
 //! next step and its exit code, and asks no server anything.
 
-use insta::{assert_snapshot, with_settings};
+use insta::assert_snapshot;
 use knut_tests::{Project, Ran};
 
 /// Runs `knut` in `project`, which goes away with it.
@@ -103,7 +103,10 @@ fn a_server_that_is_not_spark_connect() {
     });
     let told = told(Project::with_sql(SQL), &["run", "--remote", &format!("sc://127.0.0.1:{port}")]);
     server.join().unwrap();
-    with_settings!({filters => vec![(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT")]}, { assert_snapshot!(told) });
+    // How the connection breaks is up to the two machines.
+    let first =
+        format!("code: 7\n--- stdout\n--- stderr\nerror: 127.0.0.1:{port} does not answer as a Spark Connect server\n");
+    assert!(told.starts_with(&first) && told.contains("help: check that"), "{told}");
 }
 
 #[test]
