@@ -54,8 +54,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) project: &'a ProjectFolder,
     pub(crate) options: &'a ServerOptions,
     pub(crate) java: &'a Java,
-    /// The tables' folder, by the name that Spark is to call it.
-    pub(crate) warehouse: &'a Path,
+    /// The project's `.knut` folder, by the path that the server is to call it.
+    pub(crate) knut_folder: &'a Path,
     pub(crate) id: &'a str,
     pub(crate) token: &'a Token,
     pub(crate) memory_mib: u64,
@@ -86,9 +86,8 @@ impl Launch<'_> {
     }
 
     fn arguments(&self) -> Vec<String> {
-        let server_folder = self.project.server_folder();
-        let in_server_folder = |name: &str| server_folder.join(name).display().to_string();
-        let temporary = self.project.temporary_folder().display().to_string();
+        let inside = |path: &str| self.knut_folder.join(path).display().to_string();
+        let temporary = inside("server/tmp");
 
         let mut arguments = vec![
             id_argument(self.id),
@@ -96,7 +95,7 @@ impl Launch<'_> {
             format!("-Xmx{}m", self.memory_mib),
             // Else each JVM keeps a file in /tmp, which a killed one leaves there.
             "-XX:-UsePerfData".to_owned(),
-            format!("-XX:ErrorFile={}", in_server_folder("crash_%p.log")),
+            format!("-XX:ErrorFile={}", inside("server/crash_%p.log")),
         ];
         arguments.extend(OPENED.map(|package| format!("--add-opens={package}=ALL-UNNAMED")));
         arguments.extend(JVM_FLAGS.map(str::to_owned));
@@ -104,14 +103,12 @@ impl Launch<'_> {
         let mut property = |key: &str, value: &str| arguments.push(format!("-D{key}={value}"));
         property("file.encoding", "UTF-8");
         property("java.io.tmpdir", &temporary);
-        // Relative to the project, where the process runs: log4j takes a comma or a `?` in a path for its own syntax.
         property(
             "log4j2.configurationFile",
-            &format!(".knut/server/{LOG4J_FILE}"),
+            &inside(&format!("server/{LOG4J_FILE}")),
         );
-        let metastore = self.project.metastore_folder().display().to_string();
-        property("derby.system.home", &metastore);
-        property("derby.stream.error.file", &in_server_folder("derby.log"));
+        property("derby.system.home", &inside("metastore"));
+        property("derby.stream.error.file", &inside("server/derby.log"));
 
         // What a user may change.
         property("spark.app.name", "knut");
@@ -136,14 +133,11 @@ impl Launch<'_> {
 
         // Tables, their files and what is known of them live and die together, in the project.
         property("spark.sql.catalogImplementation", "hive");
-        property(
-            "spark.sql.warehouse.dir",
-            &self.warehouse.display().to_string(),
-        );
+        property("spark.sql.warehouse.dir", &inside("warehouse"));
         // Relative to `derby.system.home`: no path can break this URL.
         let url = format!(
             "jdbc:derby:;databaseName={};create=true",
-            crate::warehouse::DATABASE
+            crate::location::DATABASE
         );
         property("spark.hadoop.javax.jdo.option.ConnectionURL", &url);
         // Else Hive runs chgrp and chmod for each table, and they fail on paths they cannot read.
@@ -207,7 +201,7 @@ mod tests {
             project: &project,
             options,
             java: &java,
-            warehouse: &project.warehouse_folder(),
+            knut_folder: &project.knut_folder(),
             id: "some-id",
             token: &Token::random(),
             memory_mib: 1024,

@@ -31,6 +31,7 @@ mod install;
 mod installation;
 mod java;
 mod launch;
+mod location;
 mod log;
 mod options;
 mod pip;
@@ -41,7 +42,6 @@ mod server;
 mod start;
 mod state;
 mod stop;
-mod warehouse;
 
 pub use error::{Error, ErrorKind, Result};
 pub use home::Home;

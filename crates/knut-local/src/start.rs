@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::installation::Installation;
 use crate::java::{self, Java};
 use crate::launch::{LOG4J, LOG4J_FILE, Launch, default_memory_mib};
+use crate::location;
 use crate::log;
 use crate::options::ServerOptions;
 use crate::process::{self, id_argument};
@@ -20,7 +21,6 @@ use crate::project::ProjectFolder;
 use crate::server::{Address, Look, Server, Token, look};
 use crate::state::State;
 use crate::stop::clean_up;
-use crate::warehouse;
 
 /// How long a server that is reused may take to answer. Long runs keep it busy, but it answers in between.
 const REUSE_TIMEOUT: Duration = Duration::from_secs(15);
@@ -190,7 +190,7 @@ fn start_new(
     if let Some(port) = options.port {
         check_port(port)?;
     }
-    let warehouse = warehouse::path(project, installation.home())?;
+    let knut_folder = location::path(project, installation.home())?;
     let log = prepare_folder(project)?;
 
     let mut state = State::new(Token::random(), installation.spark_version(), &java.version);
@@ -203,7 +203,7 @@ fn start_new(
         project,
         options,
         java: &java,
-        warehouse: &warehouse,
+        knut_folder: &knut_folder,
         id: &state.id,
         token: &state.token,
         memory_mib: options
@@ -318,10 +318,14 @@ impl Starting<'_> {
             });
         if result.is_err() {
             // The first error is the one to tell. What cannot be ended or removed now, the next start deals with.
-            let _ = process::end(self.pid, &self.argument);
+            let ended = process::end(self.pid, &self.argument);
             let _ = clean_up(self.project);
-        }
-        if let Process::Child(mut child) = std::mem::replace(&mut self.process, Process::Adopted) {
+            if let (Ok(_), Process::Child(child)) = (ended, &mut self.process) {
+                let _ = child.wait();
+            }
+        } else if let Process::Child(mut child) =
+            std::mem::replace(&mut self.process, Process::Adopted)
+        {
             // Collects the process when it ends, so that none is left behind as a zombie of a long-lived caller.
             thread::spawn(move || child.wait());
         }

@@ -130,7 +130,7 @@ fn the_jars_are_installed_once_and_nothing_else_stays() {
     assert_eq!(Installation::find(&machine.home).unwrap(), None);
     let mut steps = Vec::new();
     let installation = install(&machine.home, &machine.options(), &mut |step| {
-        steps.push(step)
+        steps.push(step);
     })
     .unwrap();
     assert_eq!(

@@ -1,9 +1,10 @@
-//! By which path Spark calls a project's table folder, and that this path still leads there.
+//! By which path a server calls its project's `.knut` folder, and that this path still leads there.
 //!
-//! Spark reads `[`, `{`, `*` and `?` in a table's path as a pattern and then finds nothing, and the metastore keeps
-//! absolute paths. So a project whose path has such characters is reached through a link with a plain name in knut's
-//! home, and the path that a project's tables were made under is kept beside them: in a project that was moved or
-//! copied it leads elsewhere, and Spark would quietly read and write another project's files.
+//! Spark reads `[`, `{`, `*` and `?` in a table's path as a pattern and then finds nothing, log4j splits paths at
+//! commas, Derby fails on a backslash, and the metastore keeps absolute paths. So a project whose path has such
+//! characters is reached through a link with a plain name in knut's home, and the path that a project's tables were
+//! made under is kept beside them: in a project that was moved or copied it leads elsewhere, and Spark would quietly
+//! read and write another project's files.
 
 use std::fs;
 use std::io;
@@ -16,11 +17,11 @@ use crate::project::ProjectFolder;
 /// Derby's folder in the metastore folder.
 pub(crate) const DATABASE: &str = "derby";
 /// Beside it: the path that the tables were made under.
-const RECORD: &str = "warehouse-path";
+const RECORD: &str = "made-under";
 
-/// The path that Spark is to use for the tables of `project`, whose folders exist.
+/// The path by which the server of `project`, whose folders exist, is to call its `.knut` folder.
 pub(crate) fn path(project: &ProjectFolder, home: &Home) -> Result<PathBuf> {
-    let folder = project.warehouse_folder();
+    let folder = project.knut_folder();
     let current = if is_plain(&folder) {
         folder.clone()
     } else {
@@ -58,7 +59,7 @@ fn leads_to(path: &Path, folder: &Path) -> bool {
     }
 }
 
-/// Whether Spark and Hive take `path` as it is written. Anything but letters and digits of any script and a few
+/// Whether all that a server is made of takes `path` as it is written. Anything but letters and digits of any script and a few
 /// marks is taken as not plain: a link too many costs nothing.
 fn is_plain(path: &Path) -> bool {
     path.to_str().is_some_and(|path| {
@@ -75,7 +76,7 @@ fn through_link(project: &ProjectFolder, home: &Home) -> Result<PathBuf> {
         return Err(Error::new(
             ErrorKind::Project,
             format!(
-                "{} has characters in its path that Spark cannot have in a table's path",
+                "{} has characters in its path that Spark cannot work with",
                 target.display()
             ),
         )
@@ -84,7 +85,7 @@ fn through_link(project: &ProjectFolder, home: &Home) -> Result<PathBuf> {
     let fail = |error| Error::io("cannot make the link", &link, error).with_kind(ErrorKind::Home);
     fs::create_dir_all(&links).map_err(fail)?;
     make_link(&target, &link).map_err(fail)?;
-    Ok(link.join("warehouse"))
+    Ok(link)
 }
 
 fn make_link(target: &Path, link: &Path) -> io::Result<()> {
@@ -135,7 +136,7 @@ mod tests {
         let folder = tempfile::Builder::new().prefix("knut").tempdir().unwrap();
         let home = Home::at(folder.path().join("home")).unwrap();
         let plain = project(&folder.path().join("größe 日 a-b.c"));
-        assert_eq!(path(&plain, &home).unwrap(), plain.warehouse_folder());
+        assert_eq!(path(&plain, &home).unwrap(), plain.knut_folder());
 
         for name in [
             "[a]", "a{b}", "a*", "a?", "it's", "a\"b", "a%20b", "a;b", "a$b", "a\\b", "a\nb", "a:b",
@@ -143,7 +144,7 @@ mod tests {
             let odd = project(&folder.path().join(name));
             let used = path(&odd, &home).unwrap();
             assert!(is_plain(&used), "{}", used.display());
-            assert!(leads_to(&used, &odd.warehouse_folder()), "{name}");
+            assert!(leads_to(&used, &odd.knut_folder()), "{name}");
             make_tables(&odd);
             assert_eq!(path(&odd, &home).unwrap(), used, "{name}");
         }
@@ -169,7 +170,7 @@ mod tests {
         let second = folder.path().join("second");
         fs::rename(&first, &second).unwrap();
         let moved = project(&second);
-        assert_eq!(path(&moved, &home).unwrap(), moved.warehouse_folder());
+        assert_eq!(path(&moved, &home).unwrap(), moved.knut_folder());
 
         make_tables(&moved);
         fs::rename(&second, &first).unwrap();
