@@ -1,4 +1,5 @@
 //! The `knut` binary against a server that plays a script: what no real server does on demand.
+#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
 use knut_proto::spark::connect as proto;
 use knut_testkit::scripted::{Exchange, ScriptedServer, command_result, complete, event, spark_error};

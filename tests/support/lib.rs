@@ -28,7 +28,7 @@ pub fn knut() -> &'static Path {
         let messages = String::from_utf8(output.stdout).unwrap();
         let messages = messages.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let executables = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
-        executables.last().expect("cargo names the binary that it built")
+        executables.collect::<Vec<_>>().pop().expect("cargo names the binary that it built")
     })
 }
 
@@ -57,6 +57,11 @@ impl Ran {
 
     /// Fails the test unless the code is `code`.
     #[track_caller]
+    #[expect(
+        clippy::must_use_candidate,
+        clippy::return_self_not_must_use,
+        reason = "often the code is all that matters"
+    )]
     pub fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{}", self.told());
         self

@@ -1,4 +1,5 @@
 //! The client against a server that plays a script.
+#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
 use std::error::Error as _;
 
@@ -25,18 +26,18 @@ fn created() -> Exchange {
     Exchange::execute(vec![command_result(Some(ResultType::CreateDataflowGraphResult(result)))])
 }
 
-fn resolved(catalog: &str, name: &str) -> Option<proto::ResolvedIdentifier> {
+fn resolved(catalog: &str, name: &str) -> proto::ResolvedIdentifier {
     let namespace = if catalog.is_empty() { vec![] } else { vec!["default".to_owned()] };
-    Some(proto::ResolvedIdentifier { catalog_name: catalog.to_owned(), namespace, table_name: name.to_owned() })
+    proto::ResolvedIdentifier { catalog_name: catalog.to_owned(), namespace, table_name: name.to_owned() }
 }
 
 fn output(catalog: &str, name: &str) -> Exchange {
-    let result = DefineOutputResult { resolved_identifier: resolved(catalog, name) };
+    let result = DefineOutputResult { resolved_identifier: Some(resolved(catalog, name)) };
     Exchange::execute(vec![command_result(Some(ResultType::DefineOutputResult(result)))])
 }
 
 fn flow(catalog: &str, name: &str) -> Exchange {
-    let result = DefineFlowResult { resolved_identifier: resolved(catalog, name) };
+    let result = DefineFlowResult { resolved_identifier: Some(resolved(catalog, name)) };
     Exchange::execute(vec![command_result(Some(ResultType::DefineFlowResult(result)))])
 }
 

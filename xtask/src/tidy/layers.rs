@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Command;
 
-use anyhow::Context as _;
-use cargo_metadata::{DependencyKind, Metadata, PackageId};
+use anyhow::{Context as _, bail};
+use cargo_metadata::{DependencyKind, Metadata};
 
 /// One crate's rule.
 struct Rule {
@@ -41,9 +42,13 @@ const RULES: &[Rule] = &[
 pub(super) fn check(root: &Path) -> anyhow::Result<Vec<String>> {
     let metadata =
         cargo_metadata::MetadataCommand::new().current_dir(root).other_options(["--locked".to_owned()]).exec()?;
-    let graph = graph_of(&metadata)?;
     let crates = crates_of(&metadata, root);
-    let mut problems = check_graph(&graph, RULES);
+    let direct = direct_of(&metadata);
+    let mut pulled_in = Graph::new();
+    for rule in RULES {
+        pulled_in.insert(rule.name.to_owned(), pulled_in_by(root, rule.name)?);
+    }
+    let mut problems = check_graph(&direct, &pulled_in, RULES);
     for name in &crates {
         if !RULES.iter().any(|rule| rule.name == name) {
             problems.push(format!("{name}: has no rule in xtask/src/tidy/layers.rs"));
@@ -58,15 +63,25 @@ pub(super) fn check(root: &Path) -> anyhow::Result<Vec<String>> {
 /// For each crate, what it depends on outside its own tests.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-fn graph_of(metadata: &Metadata) -> anyhow::Result<Graph> {
-    let resolve = metadata.resolve.as_ref().context("cargo metadata has no dependency graph")?;
-    let name = |id: &PackageId| metadata[id].name.to_string();
-    let mut graph = Graph::new();
-    for node in &resolve.nodes {
-        let deps = node.deps.iter().filter(|dep| dep.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal));
-        graph.entry(name(&node.id)).or_default().extend(deps.map(|dep| name(&dep.pkg)));
+fn direct_of(metadata: &Metadata) -> Graph {
+    let direct = |package: &&cargo_metadata::Package| {
+        let normal = package.dependencies.iter().filter(|dependency| dependency.kind == DependencyKind::Normal);
+        (package.name.to_string(), normal.map(|dependency| dependency.name.clone()).collect())
+    };
+    metadata.workspace_packages().iter().map(direct).collect()
+}
+
+/// Everything that a crate pulls in when it is built alone with all its features. The metadata do
+/// not tell: in them, a feature that one crate turns on is on for all.
+fn pulled_in_by(root: &Path, name: &str) -> anyhow::Result<BTreeSet<String>> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["tree", "--locked", "--all-features", "--edges", "normal", "--prefix", "none", "--package", name]);
+    let output = command.current_dir(root).output().context("cannot run cargo tree")?;
+    if !output.status.success() {
+        bail!("cargo tree failed for {name}: {}", String::from_utf8_lossy(&output.stderr));
     }
-    Ok(graph)
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect())
 }
 
 fn crates_of(metadata: &Metadata, root: &Path) -> BTreeSet<String> {
@@ -78,10 +93,10 @@ fn crates_of(metadata: &Metadata, root: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-fn check_graph(graph: &Graph, rules: &[Rule]) -> Vec<String> {
+fn check_graph(direct: &Graph, pulled_in: &Graph, rules: &[Rule]) -> Vec<String> {
     let mut problems = Vec::new();
     for rule in rules {
-        let Some(direct) = graph.get(rule.name) else {
+        let (Some(direct), Some(pulled_in)) = (direct.get(rule.name), pulled_in.get(rule.name)) else {
             problems.push(format!("{}: has a rule but does not exist", rule.name));
             continue;
         };
@@ -89,25 +104,11 @@ fn check_graph(graph: &Graph, rules: &[Rule]) -> Vec<String> {
         for dep in of_workspace.filter(|dep| !rule.may_use.contains(&dep.as_str())) {
             problems.push(format!("{}: may not use {dep}", rule.name));
         }
-        let all = everything_under(graph, rule.name);
-        for dep in rule.must_not_pull_in.iter().filter(|dep| all.contains(**dep)) {
+        for dep in rule.must_not_pull_in.iter().filter(|dep| pulled_in.contains(**dep)) {
             problems.push(format!("{}: must not pull in {dep}", rule.name));
         }
     }
     problems
-}
-
-fn everything_under(graph: &Graph, name: &str) -> BTreeSet<String> {
-    let mut seen = BTreeSet::new();
-    let mut open = vec![name.to_owned()];
-    while let Some(name) = open.pop() {
-        for dep in graph.get(&name).into_iter().flatten() {
-            if seen.insert(dep.clone()) {
-                open.push(dep.clone());
-            }
-        }
-    }
-    seen
 }
 
 /// The page names every crate, and no crate that does not exist.
@@ -137,10 +138,10 @@ mod tests {
             Rule { name: "knut-client", may_use: &["knut-model"], must_not_pull_in: &[] },
             Rule { name: "knut-gone", may_use: &[], must_not_pull_in: &[] },
         ];
-        let graph =
-            graph(&[("knut-model", &["knut-client"]), ("knut-client", &["knut-model", "http"]), ("http", &["tokio"])]);
+        let direct = graph(&[("knut-model", &["knut-client"]), ("knut-client", &["knut-model", "http"])]);
+        let pulled_in = graph(&[("knut-model", &["knut-client", "tokio"]), ("knut-client", &["knut-model", "tokio"])]);
         assert_eq!(
-            check_graph(&graph, &rules),
+            check_graph(&direct, &pulled_in, &rules),
             [
                 "knut-model: may not use knut-client",
                 "knut-model: must not pull in tokio",
