@@ -306,7 +306,7 @@ mod tests {
             [50, 200, 800, 3200, 12800, 51200, 60000, 60000]
         );
         assert_eq!(wait(1, Some(Duration::from_secs(3)), 1.0), 3500);
-        assert_eq!(wait(1, Some(Duration::from_secs(36_000)), 0.0), 600_000);
+        assert_eq!(wait(1, Some(Duration::from_hours(10)), 0.0), 600_000);
         assert_eq!(wait(3, None, 1.0), 800);
     }
 }

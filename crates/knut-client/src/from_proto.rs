@@ -86,9 +86,9 @@ mod tests {
             Some(UpdateKind::Event(PipelineEvent { at, message: "Run is COMPLETED.".to_owned() }))
         );
         assert_eq!(update(ResponseType::PipelineEventResult(proto::PipelineEventResult { event: None })), None);
-        assert_eq!(update(ResponseType::ResultComplete(Default::default())), None);
-        assert_eq!(update(ResponseType::ArrowBatch(Default::default())), None);
-        assert_eq!(update(ResponseType::PipelineCommandResult(Default::default())), None);
+        assert_eq!(update(ResponseType::ResultComplete(proto::execute_plan_response::ResultComplete {})), None);
+        assert_eq!(update(ResponseType::ArrowBatch(proto::execute_plan_response::ArrowBatch::default())), None);
+        assert_eq!(update(ResponseType::PipelineCommandResult(proto::PipelineCommandResult::default())), None);
         assert_eq!(response_to_update(proto::ExecutePlanResponse::default()), None);
     }
 
