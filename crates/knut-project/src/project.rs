@@ -8,6 +8,7 @@ use crate::discover::discover;
 use crate::problem::{Place, Problem, Problems};
 use crate::sources::{MAX_TOML_BYTES, Source, read_sources};
 use crate::spec::{MAX_SPEC_BYTES, PipelineSpec, SpecReading, read_spec};
+use crate::storage::Storage;
 use crate::text::{self, quoted, reason};
 
 /// The file with knut's own settings, beside the spec.
@@ -38,6 +39,15 @@ impl Project {
     /// Every problem of the spec, of `knut.toml` and of the files under the globs; a mistake in one
     /// hides no mistake in another.
     pub fn load(spec_path: &Path) -> Result<Self, Problems> {
+        Self::load_with_storage(spec_path, None)
+    }
+
+    /// As [`Project::load`], with a `storage` that takes the place of the spec's own, which may then
+    /// be missing or unfit. `None` takes the spec's.
+    ///
+    /// # Errors
+    /// As [`Project::load`].
+    pub fn load_with_storage(spec_path: &Path, storage: Option<Storage>) -> Result<Self, Problems> {
         let shown = spec_path.display().to_string();
         let unreadable = |why: String| Problems::from(Problem::new(&*shown, why));
         let absolute = std::path::absolute(spec_path).map_err(|error| unreadable(reason(&error)))?;
@@ -50,7 +60,7 @@ impl Project {
         let spec_file = name.to_string_lossy().into_owned();
 
         let mut reading = match text::read(&absolute, &spec_file, MAX_SPEC_BYTES) {
-            Ok(text) => read_spec(&text, &spec_file, &root),
+            Ok(text) => read_spec(&text, &spec_file, &root, storage),
             Err(problem) => SpecReading { problems: vec![problem], ..SpecReading::default() },
         };
         let mut problems = std::mem::take(&mut reading.problems);

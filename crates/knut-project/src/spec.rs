@@ -74,13 +74,14 @@ pub(crate) struct SpecReading {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Reads a spec. `file` names it in problems; a relative `storage` is resolved against `root`.
-pub(crate) fn read_spec(text: &str, file: &str, root: &Path) -> SpecReading {
+/// Reads a spec. `file` names it in problems; a relative `storage` is resolved against `root`. A
+/// `storage` that is given takes the place of the spec's own, which is then not looked at.
+pub(crate) fn read_spec(text: &str, file: &str, root: &Path, storage: Option<Storage>) -> SpecReading {
     let (document, problems) = yaml::parse(text, file);
     let is_yaml = problems.is_empty() || document.root.is_some();
     let mut reader = Reader { file, document: &document, reading: SpecReading { problems, ..SpecReading::default() } };
     match document.root {
-        Some(top) => reader.top(top, root),
+        Some(top) => reader.top(top, root, storage),
         None if is_yaml => {
             let problem = Problem::new(file, "the spec is empty: it needs at least `name` and `storage`");
             reader.reading.problems.push(problem);
@@ -111,7 +112,7 @@ impl<'a> Reader<'a> {
         self.reading.problems.push(problem);
     }
 
-    fn top(&mut self, top: NodeId, root: &Path) {
+    fn top(&mut self, top: NodeId, root: &Path, storage: Option<Storage>) {
         let Value::Mapping(entries) = &self.document.node(top).value else {
             if !self.document.is_bad(top) {
                 let message = format!("the spec is {}, not a mapping of fields", self.document.noun(top));
@@ -129,20 +130,10 @@ impl<'a> Reader<'a> {
             }
         }
         self.reading.libraries_place = Some(self.place(fields.get("libraries").map_or(top, |(key, _)| *key)));
-        let storage_place = fields.get("storage").map(|(_, value)| self.place(*value));
-        self.reading.storage_place = storage_place;
+        self.reading.storage_place = fields.get("storage").map(|(_, value)| self.place(*value));
 
         let name = self.required(top, &fields, "name", "name: my_pipeline");
-        let storage = self.required(top, &fields, "storage", "storage: .knut/storage");
-        let storage = storage.and_then(|written| match Storage::resolve(written, root) {
-            Ok(storage) => Some(storage),
-            Err(error) => {
-                let place = storage_place.unwrap_or(Place { line: 1, column: 1 });
-                let problem = Problem::new(self.file, error.to_string()).at(place).help(storage_help(&error));
-                self.reading.problems.push(problem);
-                None
-            }
-        });
+        let storage = storage.or_else(|| self.storage(top, &fields, root));
         let catalog = self.optional(&fields, "catalog");
         let database = self.database(&fields);
         let mut configuration = self.configuration(&fields);
@@ -158,6 +149,19 @@ impl<'a> Reader<'a> {
             remote,
             libraries,
         });
+    }
+
+    fn storage(&mut self, top: NodeId, fields: &BTreeMap<&str, (NodeId, NodeId)>, root: &Path) -> Option<Storage> {
+        let written = self.required(top, fields, "storage", "storage: .knut/storage")?;
+        match Storage::resolve(written, root) {
+            Ok(storage) => Some(storage),
+            Err(error) => {
+                let place = self.reading.storage_place.unwrap_or(Place { line: 1, column: 1 });
+                let problem = Problem::new(self.file, error.to_string()).at(place).help(storage_help(&error));
+                self.reading.problems.push(problem);
+                None
+            }
+        }
     }
 
     fn unexpected(&mut self, key: NodeId) {

@@ -8,7 +8,7 @@ use super::*;
 const GOOD: &str = "name: n\nstorage: file:///s\n";
 
 fn read(text: &str) -> Result<PipelineSpec, Vec<String>> {
-    let reading = read_spec(text, "s.yml", Path::new("/p"));
+    let reading = read_spec(text, "s.yml", Path::new("/p"), None);
     let told = reading.problems.iter().map(|problem| match &problem.help {
         Some(help) => format!("{problem} | {}", help.replace('\n', "⏎")),
         None => problem.to_string(),
@@ -245,4 +245,15 @@ fn an_alias_bomb_is_read_at_once() {
     }
     let told = read(&text).unwrap_err();
     assert_eq!(told.len(), 30, "one for each list that stands where an entry should");
+}
+
+/// The command line's storage makes up for one that nobody filled in or that is missing.
+#[test]
+fn a_given_storage_takes_the_place_of_the_specs() {
+    let given = crate::Storage::resolve("file:///given", Path::new("/p")).unwrap();
+    for text in ["name: n\nstorage: ${S}/x\n", "name: n\n"] {
+        let reading = read_spec(text, "s.yml", Path::new("/p"), Some(given.clone()));
+        assert_eq!(reading.problems, [], "{text}");
+        assert_eq!(reading.spec.unwrap().storage.uri, "file:///given");
+    }
 }

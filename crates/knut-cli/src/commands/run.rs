@@ -30,10 +30,8 @@ pub(crate) async fn dry_run(args: DryRunArgs, printer: &mut Printer) -> Result<E
     execute(&args.project, &args.server, None, RefreshSelection::All, true, printer).await
 }
 
-fn storage_at(written: &str, base: &Path) -> Result<String, Failure> {
-    let storage = Storage::resolve(written, base)
-        .map_err(|error| Failure::new(ExitCode::Usage, format!("--storage: {error}")))?;
-    Ok(storage.uri)
+fn storage_at(written: &str, base: &Path) -> Result<Storage, Failure> {
+    Storage::resolve(written, base).map_err(|error| Failure::new(ExitCode::Usage, format!("--storage: {error}")))
 }
 
 fn selection(full_refresh_all: bool, refresh: Vec<Datasets>, full_refresh: Vec<Datasets>) -> RefreshSelection {
@@ -49,13 +47,13 @@ fn selection(full_refresh_all: bool, refresh: Vec<Datasets>, full_refresh: Vec<D
 async fn execute(
     project: &ProjectArgs,
     server: &ServerArgs,
-    storage: Option<String>,
+    storage: Option<Storage>,
     refresh: RefreshSelection,
     dry_run: bool,
     printer: &mut Printer,
 ) -> Result<ExitCode, Failure> {
     // Everything that can be wrong without a server is told before one is asked.
-    let project = Project::load(&spec_path(project)?)?;
+    let project = Project::load_with_storage(&spec_path(project)?, storage)?;
     let graph = project.graph()?;
     for warning in &project.warnings {
         printer.labelled(Tone::Doubtful, "warning", &warning.to_string());
@@ -70,7 +68,7 @@ async fn execute(
     printer.note(&format!("knut {what} {name} on {} (Spark {version})", client.endpoint()));
 
     let defined = client.define_graph(&graph).await?;
-    let options = RunOptions { storage: storage.unwrap_or(project.spec.storage.uri), refresh, dry_run };
+    let options = RunOptions { storage: project.spec.storage.uri, refresh, dry_run };
     let mut state = ViewerState::default();
     let updates = client.run_updates(&defined, &options);
     if let Followed::Left = follow(&client, updates, &mut state, printer).await? {
@@ -101,8 +99,9 @@ mod tests {
 
     #[test]
     fn a_storage_folder_starts_here_and_a_placeholder_is_refused() {
-        assert_eq!(storage_at("s", Path::new("/here")).ok(), Some("file:///here/s".to_owned()));
-        assert_eq!(storage_at("s3a://b/p", Path::new("/here")).ok(), Some("s3a://b/p".to_owned()));
-        assert!(storage_at("${S}", Path::new("/here")).is_err());
+        let uri = |written| storage_at(written, Path::new("/here")).map(|storage| storage.uri).ok();
+        assert_eq!(uri("s").as_deref(), Some("file:///here/s"));
+        assert_eq!(uri("s3a://b/p").as_deref(), Some("s3a://b/p"));
+        assert_eq!(uri("${S}"), None);
     }
 }
