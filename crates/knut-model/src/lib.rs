@@ -26,6 +26,7 @@ mod graph;
 mod identifier;
 mod location;
 mod selection;
+mod topology;
 mod validate;
 
 pub use builder::{DatasetBuilder, FlowBuilder, GraphBuilder};
@@ -35,4 +36,5 @@ pub use graph::{DataflowGraph, SqlFile};
 pub use identifier::{Identifier, IdentifierError, ResolvedIdentifier};
 pub use location::SourceLocation;
 pub use selection::RefreshSelection;
+pub use topology::{Cycle, CyclePath, NodeId, Topology};
 pub use validate::{GraphProblem, GraphProblems};
