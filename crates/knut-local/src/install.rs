@@ -81,6 +81,8 @@ pub fn install(
             install_java(home, &stage, &pip, progress)?;
         }
     }
+    // Again, for what a dead install's pip may have written meanwhile.
+    remove_stages(home);
     Installation::find(home)?.ok_or_else(|| {
         Error::new(
             ErrorKind::Package,

@@ -97,6 +97,17 @@ impl ProjectFolder {
             )
             .with_hint("rename the folder: Java is told paths as text"));
         }
+        // Observed with Derby 10.16: it makes a database under such a path, and can never open it again.
+        if self.root.to_string_lossy().contains(':') {
+            return Err(Error::new(
+                ErrorKind::Project,
+                format!(
+                    "the project's path {} has a ':', which the local server's metastore cannot open",
+                    self.root.display()
+                ),
+            )
+            .with_hint("rename the folder"));
+        }
         let knut = self.knut_folder();
         let fail = |path: &Path, error| {
             Error::io("cannot write to", path, error)
@@ -231,6 +242,17 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Project);
         assert!(error.to_string().contains("gone"));
         assert!(project.lock(&mut |_| ()).unwrap().is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_with_a_colon_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("a:b");
+        fs::create_dir(&root).unwrap();
+        let error = ProjectFolder::new(&root).unwrap().create().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Project);
+        assert!(error.to_string().contains("a:b"), "{error}");
     }
 
     #[cfg(target_os = "linux")]

@@ -254,7 +254,7 @@ fn a_port_that_was_asked_for_is_used_or_refused() {
 fn any_name_of_a_project_works() {
     let long = format!("größe 日本 with spaces {}", "and long ".repeat(22));
     let names = [
-        r#"it's "quoted" [a-b] {x,y} $HOME ${user.home} %20 #1; * ? \ a=b:c & 日本"#,
+        r#"it's "quoted" [a-b] {x,y} $HOME ${user.home} %20 #1; * ? \ a=b & 日本"#,
         long.trim_end(),
     ];
     for name in names {
