@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use knut_model::{Dataset, DatasetKind, Flow, Query, RefreshSelection, SourceLocation, SourceRead};
+use knut_model::{
+    AutoCdc, CdcColumns, Dataset, DatasetKind, Flow, Query, RefreshSelection, ScdType, SourceLocation, SourceRead,
+};
 use knut_proto::spark::connect as proto;
+use proto::expression::ExprType;
 use proto::pipeline_command::{
     CommandType, DefineFlow, DefineOutput, DefineSqlGraphElements, StartRun, define_flow, define_output,
 };
@@ -40,10 +43,17 @@ fn read(read_type: ReadType, is_streaming: bool) -> proto::Relation {
 pub(crate) fn query(query: &Query) -> Option<proto::Relation> {
     Some(match query {
         Query::Sql(sql) => sql_relation(sql),
-        Query::Source(source) => {
-            let SourceRead { format, schema, paths, options, streaming, .. } = source.clone();
-            let source = DataSource { format, schema, options, paths, predicates: Vec::new(), source_name: None };
-            read(ReadType::DataSource(source), streaming)
+        Query::Source(source) => source_relation(source),
+        Query::SqlOver { sql, inputs } => {
+            let reference = |(alias, source): (&String, &SourceRead)| {
+                let input = Some(Box::new(source_relation(source)));
+                let alias = proto::SubqueryAlias { input, alias: alias.clone(), qualifier: Vec::new() };
+                relation(RelType::SubqueryAlias(Box::new(alias)))
+            };
+            relation(RelType::WithRelations(Box::new(proto::WithRelations {
+                root: Some(Box::new(sql_relation(sql))),
+                references: inputs.iter().map(reference).collect(),
+            })))
         }
         Query::Table { name, streaming } => {
             let table = NamedTable { unparsed_identifier: name.to_string(), options: BTreeMap::new() };
@@ -51,6 +61,12 @@ pub(crate) fn query(query: &Query) -> Option<proto::Relation> {
         }
         _ => return None,
     })
+}
+
+fn source_relation(source: &SourceRead) -> proto::Relation {
+    let SourceRead { format, schema, paths, options, streaming, .. } = source.clone();
+    let source = DataSource { format, schema, options, paths, predicates: Vec::new(), source_name: None };
+    read(ReadType::DataSource(source), streaming)
 }
 
 /// A dataset's definition; `None` for a persisted view, for which the protocol has no message.
@@ -93,7 +109,13 @@ pub(crate) fn define_output(graph: &DataflowGraphId, dataset: &Dataset) -> Optio
 ///
 /// `once` is never set: every server refuses the field, even when it says `false`.
 pub(crate) fn define_flow(graph: &DataflowGraphId, flow: &Flow) -> Option<CommandType> {
-    let relation = Some(query(&flow.query)?);
+    let details = match &flow.query {
+        Query::AutoCdc(cdc) => define_flow::Details::AutoCdcFlowDetails(auto_cdc(cdc)?),
+        other => {
+            let relation = Some(query(other)?);
+            define_flow::Details::RelationFlowDetails(define_flow::WriteRelationFlowDetails { relation })
+        }
+    };
     Some(CommandType::DefineFlow(DefineFlow {
         dataflow_graph_id: Some(graph.as_str().to_owned()),
         flow_name: Some(flow.name.to_string()),
@@ -102,8 +124,49 @@ pub(crate) fn define_flow(graph: &DataflowGraphId, flow: &Flow) -> Option<Comman
         client_id: None,
         source_code_location: flow.source_location.as_ref().map(source_location),
         once: None,
-        details: Some(define_flow::Details::RelationFlowDetails(define_flow::WriteRelationFlowDetails { relation })),
+        details: Some(details),
     }))
+}
+
+/// How changes are applied; `None` for settings that this client does not know how to send.
+fn auto_cdc(cdc: &AutoCdc) -> Option<define_flow::AutoCdcFlowDetails> {
+    let none = || Some((Vec::new(), Vec::new()));
+    let lists = |columns: &CdcColumns| match columns {
+        CdcColumns::All => none(),
+        CdcColumns::Only(columns) => Some((columns.iter().map(column).collect(), Vec::new())),
+        CdcColumns::Except(columns) => Some((Vec::new(), columns.iter().map(column).collect())),
+        _ => None,
+    };
+    let (column_list, except_column_list) = lists(&cdc.columns)?;
+    let (track_history_column_list, track_history_except_column_list) = lists(&cdc.track_history)?;
+    let scd_type = match cdc.scd_type {
+        ScdType::One => define_flow::ScdType::ScdType1,
+        ScdType::Two => define_flow::ScdType::ScdType2,
+        _ => return None,
+    };
+    Some(define_flow::AutoCdcFlowDetails {
+        source: Some(cdc.source.clone()),
+        keys: cdc.keys.iter().map(column).collect(),
+        sequence_by: Some(sql_expression(&cdc.sequence_by)),
+        apply_as_deletes: cdc.apply_as_deletes.as_deref().map(sql_expression),
+        column_list,
+        except_column_list,
+        stored_as_scd_type: scd_type.into(),
+        track_history_column_list,
+        track_history_except_column_list,
+        ..define_flow::AutoCdcFlowDetails::default()
+    })
+}
+
+fn column(name: impl AsRef<str>) -> proto::Expression {
+    let attribute =
+        proto::expression::UnresolvedAttribute { unparsed_identifier: name.as_ref().to_owned(), ..Default::default() };
+    proto::Expression { expr_type: Some(ExprType::UnresolvedAttribute(attribute)), ..Default::default() }
+}
+
+fn sql_expression(sql: &str) -> proto::Expression {
+    let expression = proto::expression::ExpressionString { expression: sql.to_owned() };
+    proto::Expression { expr_type: Some(ExprType::ExpressionString(expression)), ..Default::default() }
 }
 
 /// A SQL file's definitions.
@@ -173,6 +236,17 @@ mod tests {
             )
             .dataset(Dataset::sink("out", "console").option("numRows", "5"))
             .flow(knut_model::Flow::builder("f", "out", "SELECT * FROM STREAM v"))
+            .dataset(Dataset::streaming_table("over").query(Query::sql_over(
+                "SELECT * FROM STREAM files",
+                [("files", SourceRead::json(["/j"]).streaming())],
+            )))
+            .dataset(
+                Dataset::streaming_table("latest").query(
+                    AutoCdc::new("changes", ["id"], "at")
+                        .apply_as_deletes("op = 'D'")
+                        .columns(CdcColumns::Except(vec!["op".to_owned()])),
+                ),
+            )
             .build()
             .unwrap();
         let id = DataflowGraphId::new("g");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::builder::FlowBuilder;
-use crate::{Identifier, SourceLocation};
+use crate::{AutoCdc, Identifier, SourceLocation};
 
 /// A query that writes into one dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,33 @@ pub enum Query {
         /// Whether rows are read as a stream.
         streaming: bool,
     },
+    /// A SQL query that reads data sources by names of its own: `SELECT … FROM orders` where
+    /// `orders` is a stream of files.
+    SqlOver {
+        /// The query.
+        sql: String,
+        /// The data sources by the names that the query uses; they hide datasets of those names.
+        inputs: BTreeMap<String, SourceRead>,
+    },
+    /// The changes of a source, applied to the target by key.
+    AutoCdc(AutoCdc),
+}
+
+impl Query {
+    /// A SQL query that reads `inputs` by their names.
+    pub fn sql_over<S: Into<String>>(
+        sql: impl Into<String>,
+        inputs: impl IntoIterator<Item = (S, SourceRead)>,
+    ) -> Self {
+        let inputs = inputs.into_iter().map(|(name, read)| (name.into(), read)).collect();
+        Self::SqlOver { sql: sql.into(), inputs }
+    }
+}
+
+impl From<AutoCdc> for Query {
+    fn from(cdc: AutoCdc) -> Self {
+        Self::AutoCdc(cdc)
+    }
 }
 
 impl From<&str> for Query {

@@ -19,6 +19,7 @@
 //! # Ok::<(), knut_model::GraphProblems>(())
 //! ```
 
+mod auto_cdc;
 mod builder;
 mod dataset;
 mod flow;
@@ -29,6 +30,7 @@ mod selection;
 mod topology;
 mod validate;
 
+pub use auto_cdc::{AutoCdc, AutoCdcProblem, CdcColumns, ScdType};
 pub use builder::{DatasetBuilder, FlowBuilder, GraphBuilder};
 pub use dataset::{Dataset, DatasetKind, SinkDetails, TableDetails};
 pub use flow::{Flow, Query, SourceRead};

@@ -1,9 +1,10 @@
 //! What can be wrong with a graph before any server has seen it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::{DataflowGraph, Dataset, DatasetKind, Flow, Identifier, IdentifierError};
+use crate::auto_cdc::{self, AutoCdcProblem};
+use crate::{DataflowGraph, Dataset, DatasetKind, Flow, Identifier, IdentifierError, Query};
 
 /// One problem of a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,6 +94,22 @@ pub enum GraphProblem {
         /// The view's name.
         name: Identifier,
     },
+    /// A flow that applies changes is not complete.
+    #[error("the flow {flow} cannot apply changes: {problem}")]
+    AutoCdc {
+        /// The flow's name.
+        flow: Identifier,
+        /// What is wrong.
+        problem: AutoCdcProblem,
+    },
+    /// A dataset takes changes from more than one flow, or changes and other rows.
+    #[error("{target} takes changes from {flow}, so no other flow may write into it")]
+    AutoCdcNotAlone {
+        /// The dataset.
+        target: Identifier,
+        /// The first flow that applies changes.
+        flow: Identifier,
+    },
     /// The graph has nothing that a run could fill.
     #[error("the graph has no table and no sink, so there is nothing to run")]
     NothingToRun,
@@ -162,11 +179,28 @@ pub(crate) fn problems_of(graph: &DataflowGraph) -> Vec<GraphProblem> {
         }
     }
 
+    check_auto_cdc(graph, &n_flows_into, &mut problems);
+
     let runs = |dataset: &Dataset| dataset.kind.is_table() || dataset.kind == DatasetKind::Sink;
     if complete && !graph.datasets.iter().any(runs) {
         problems.push(GraphProblem::NothingToRun);
     }
     problems
+}
+
+fn check_auto_cdc(graph: &DataflowGraph, n_flows_into: &BTreeMap<String, usize>, problems: &mut Vec<GraphProblem>) {
+    let mut told = BTreeSet::new();
+    for flow in &graph.flows {
+        let Query::AutoCdc(cdc) = &flow.query else { continue };
+        for problem in auto_cdc::problems_of(cdc) {
+            problems.push(GraphProblem::AutoCdc { flow: flow.name.clone(), problem });
+        }
+        let target = flow.target.key(graph.default_catalog(), graph.default_database());
+        if n_flows_into.get(&target).is_some_and(|n_flows| *n_flows > 1) && told.insert(target) {
+            let (target, flow) = (flow.target.clone(), flow.name.clone());
+            problems.push(GraphProblem::AutoCdcNotAlone { target, flow });
+        }
+    }
 }
 
 fn check_dataset(dataset: &Dataset, problems: &mut Vec<GraphProblem>) {
@@ -212,6 +246,7 @@ fn check_flow_count(dataset: &Dataset, n_flows: usize, complete: bool, problems:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AutoCdc;
     use crate::builder::GraphBuilder;
 
     fn problems(builder: GraphBuilder) -> Vec<String> {
@@ -241,6 +276,21 @@ mod tests {
                 "no flow writes into the streaming table lonely: give it a query or add a flow",
                 "the flow q.f must have a name of one part, unless it is the same as its target's",
                 "the flow q.f writes into ghost, which the graph does not define",
+            ]
+        );
+    }
+
+    #[test]
+    fn changes_are_applied_by_one_flow_alone() {
+        let changes = || AutoCdc::new("raw", ["id"], "at");
+        let builder = DataflowGraph::builder()
+            .dataset(Dataset::streaming_table("t").query(AutoCdc { keys: vec![], ..changes() }))
+            .flow(Flow::builder("more", "t", changes()));
+        assert_eq!(
+            problems(builder),
+            [
+                "the flow t cannot apply changes: it has no key columns",
+                "t takes changes from t, so no other flow may write into it"
             ]
         );
     }
