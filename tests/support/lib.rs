@@ -19,17 +19,19 @@ pub fn workspace() -> &'static Path {
 /// The `knut` binary, built from the code as it is.
 pub fn knut() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let build = ["build", "--locked", "--package", "knut-cli", "--message-format", "json-render-diagnostics"];
-        let output =
-            Command::new(cargo).args(build).current_dir(workspace()).stderr(Stdio::inherit()).output().unwrap();
-        assert!(output.status.success(), "the knut binary does not build");
-        let messages = String::from_utf8(output.stdout).unwrap();
-        let messages = messages.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-        let executables = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
-        executables.collect::<Vec<_>>().pop().expect("cargo names the binary that it built")
-    })
+    BINARY.get_or_init(|| built("knut-cli"))
+}
+
+/// Builds a package's binary from the code as it is and tells where it is.
+pub fn built(package: &str) -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let build = ["build", "--locked", "--package", package, "--message-format", "json-render-diagnostics"];
+    let output = Command::new(cargo).args(build).current_dir(workspace()).stderr(Stdio::inherit()).output().unwrap();
+    assert!(output.status.success(), "{package} does not build");
+    let messages = String::from_utf8(output.stdout).unwrap();
+    let messages = messages.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let executables = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
+    executables.collect::<Vec<_>>().pop().expect("cargo names the binary that it built")
 }
 
 /// What one run of `knut` did.
