@@ -18,7 +18,8 @@ pub struct ServerOptions {
     pub memory_mib: Option<u32>,
     /// Where to look for Java.
     pub java: JavaSearch,
-    /// How long the server may take until it answers, after which it is ended. Default: 2 minutes.
+    /// How long the server may take until it answers, after which it is ended. Default: 3 minutes,
+    /// because a busy machine may take one.
     pub start_timeout: Duration,
 }
 
@@ -29,7 +30,7 @@ impl Default for ServerOptions {
             confs: BTreeMap::new(),
             memory_mib: None,
             java: JavaSearch::default(),
-            start_timeout: Duration::from_mins(2),
+            start_timeout: Duration::from_mins(3),
         }
     }
 }

@@ -330,19 +330,20 @@ fn pip_error(package: Package, lines: &[String]) -> Error {
 }
 
 fn disk_full(lines: &[String]) -> Option<Error> {
-    let full = lines.iter().any(|line| {
+    // Only the line that says so: above it stands a traceback through pip.
+    let line = lines.iter().rev().find(|line| {
         line.contains("No space left on device")
             || line.contains("Errno 28]")
             || line.contains("Disk quota exceeded")
-    });
-    full.then(|| {
+    })?;
+    Some(
         Error::new(
             ErrorKind::DiskFull,
             "no disk space left while installing Spark",
         )
         .with_hint("free about 2 GB, or set KNUT_HOME to a folder on a larger disk")
-        .with_details(last(lines))
-    })
+        .with_details([line.clone()]),
+    )
 }
 
 fn last(lines: &[String]) -> Vec<String> {

@@ -253,13 +253,11 @@ fn a_port_that_was_asked_for_is_used_or_refused() {
 #[test]
 fn any_name_of_a_project_works() {
     let long = format!("größe 日本 with spaces {}", "and long ".repeat(22));
-    let names = [
-        r#"it's "quoted" [a-b] {x,y} $HOME ${user.home} %20 #1; * ? \ a=b & 日本"#,
-        long.trim_end(),
-    ];
-    for name in names {
+    let odd = r#"it's "quoted" [a-b] {x,y} $HOME ${user.home} %20 #1; * ? \ a=b & 日本"#;
+    // The odd one is opened again, because that takes other ways through Spark and its metastore.
+    for (name, n_starts) in [(odd, 2), (long.trim_end(), 1)] {
         let project = Project::named(name);
-        for _ in 0..2 {
+        for _ in 0..n_starts {
             let server = project.start();
             let address = server.address();
             run(
