@@ -29,17 +29,10 @@ pub(crate) struct Ended {
 
 /// Runs `command` without input and tells `watch` of each line and tick.
 pub(crate) fn run(command: &mut Command, watch: &mut dyn FnMut(Event<'_>)) -> io::Result<Ended> {
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (sender, receiver) = mpsc::channel();
     let readers = [
-        child
-            .stdout
-            .take()
-            .map(|out| read_lines(out, sender.clone())),
+        child.stdout.take().map(|out| read_lines(out, sender.clone())),
         child.stderr.take().map(|err| read_lines(err, sender)),
     ];
     let mut lines = VecDeque::new();
@@ -60,10 +53,7 @@ pub(crate) fn run(command: &mut Command, watch: &mut dyn FnMut(Event<'_>)) -> io
         // A reader ends with its pipe and cannot fail in a way that matters here.
         let _ = reader.join();
     }
-    Ok(Ended {
-        status: child.wait()?,
-        lines: lines.into(),
-    })
+    Ok(Ended { status: child.wait()?, lines: lines.into() })
 }
 
 fn read_lines(pipe: impl Read + Send + 'static, sender: Sender<String>) -> thread::JoinHandle<()> {

@@ -77,13 +77,7 @@ impl Error {
     }
 
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
-            kind,
-            message: message.into(),
-            hint: None,
-            details: Vec::new(),
-            source: None,
-        }))
+        Self(Box::new(Inner { kind, message: message.into(), hint: None, details: Vec::new(), source: None }))
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -98,21 +92,12 @@ impl Error {
     }
 
     pub(crate) fn with_details(mut self, lines: impl IntoIterator<Item = String>) -> Self {
-        self.0.details = lines
-            .into_iter()
-            .map(|line| {
-                line.chars()
-                    .filter(|c| !c.is_control() || *c == '\t')
-                    .collect()
-            })
-            .collect();
+        self.0.details =
+            lines.into_iter().map(|line| line.chars().filter(|c| !c.is_control() || *c == '\t').collect()).collect();
         self
     }
 
-    pub(crate) fn with_source(
-        mut self,
-        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    ) -> Self {
+    pub(crate) fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
         self
     }
@@ -127,10 +112,7 @@ impl Error {
 
     /// An I/O failure while doing `what` (a fragment such as "cannot read") to `path`. A full disk gets its own kind.
     pub(crate) fn io(what: &str, path: &Path, source: io::Error) -> Self {
-        let full = matches!(
-            source.kind(),
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-        );
+        let full = matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
         let error = if full {
             Self::new(ErrorKind::DiskFull, format!("{what} {}", path.display()))
                 .with_hint("free some disk space and try again")
@@ -161,10 +143,7 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0
-            .source
-            .as_deref()
-            .map(|source| source as &(dyn std::error::Error + 'static))
+        self.0.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static))
     }
 }
 
@@ -174,11 +153,7 @@ mod tests {
 
     #[test]
     fn the_text_leaves_the_source_to_the_chain_and_a_full_disk_has_its_own_kind() {
-        let error = Error::io(
-            "cannot write",
-            Path::new("/x"),
-            io::Error::from(io::ErrorKind::StorageFull),
-        );
+        let error = Error::io("cannot write", Path::new("/x"), io::Error::from(io::ErrorKind::StorageFull));
         assert_eq!(error.to_string(), "cannot write /x");
         assert_eq!(error.kind(), ErrorKind::DiskFull);
         assert!(error.hint().is_some());
@@ -187,8 +162,7 @@ mod tests {
 
     #[test]
     fn details_lose_control_characters() {
-        let error =
-            Error::new(ErrorKind::Package, "x").with_details(["a\u{1b}[31mb\tc".to_owned()]);
+        let error = Error::new(ErrorKind::Package, "x").with_details(["a\u{1b}[31mb\tc".to_owned()]);
         assert_eq!(error.details(), ["a[31mb\tc"]);
     }
 }

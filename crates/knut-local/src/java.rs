@@ -26,9 +26,7 @@ pub struct JavaSearch {
 impl Default for JavaSearch {
     fn default() -> Self {
         Self {
-            java_home: std::env::var_os("JAVA_HOME")
-                .filter(|home| !home.is_empty())
-                .map(PathBuf::from),
+            java_home: std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
             path: std::env::var_os("PATH"),
         }
     }
@@ -60,11 +58,7 @@ impl Java {
     /// Looks for a Java that can run Spark; those that cannot are reported as [`Progress::JavaSkipped`].
     ///
     /// `None` means that there is none; [`install`](crate::install) then adds one.
-    pub fn find(
-        home: &Home,
-        search: &JavaSearch,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Option<Self> {
+    pub fn find(home: &Home, search: &JavaSearch, progress: &mut dyn FnMut(Progress)) -> Option<Self> {
         search_java(home, search, progress)
     }
 }
@@ -72,10 +66,7 @@ impl Java {
 fn search_java(home: &Home, search: &JavaSearch, progress: OnProgress<'_>) -> Option<Java> {
     let mut candidates = Vec::new();
     if let Some(java_home) = &search.java_home {
-        candidates.push((
-            java_home.join("bin").join(program_name()),
-            JavaOrigin::JavaHome,
-        ));
+        candidates.push((java_home.join("bin").join(program_name()), JavaOrigin::JavaHome));
     }
     if let Some(path) = &search.path {
         for folder in std::env::split_paths(path) {
@@ -98,11 +89,7 @@ fn search_java(home: &Home, search: &JavaSearch, progress: OnProgress<'_>) -> Op
         seen.push(real);
         match check(&program) {
             Ok(version) => {
-                return Some(Java {
-                    program,
-                    version,
-                    origin,
-                });
+                return Some(Java { program, version, origin });
             }
             Err(reason) => {
                 let path = match (&search.java_home, origin) {
@@ -128,11 +115,7 @@ pub(crate) fn program_in_jdk(folder: &Path) -> PathBuf {
 }
 
 pub(crate) fn missing() -> Error {
-    Error::new(
-        ErrorKind::Java,
-        format!("no Java {OLDEST_JAVA} or later was found"),
-    )
-    .with_hint(format!(
+    Error::new(ErrorKind::Java, format!("no Java {OLDEST_JAVA} or later was found")).with_hint(format!(
         "run `knut local install`, which adds one, or set JAVA_HOME to a Java {OLDEST_JAVA} or later"
     ))
 }
@@ -151,18 +134,12 @@ pub(crate) fn check(program: &Path) -> Result<String, String> {
     let text = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         let line = text.lines().next().unwrap_or_default().trim();
-        return Err(format!(
-            "`java -version` failed ({}): {line}",
-            output.status
-        ));
+        return Err(format!("`java -version` failed ({}): {line}", output.status));
     }
-    let version =
-        version_in(&text).ok_or_else(|| "`java -version` does not tell a version".to_owned())?;
+    let version = version_in(&text).ok_or_else(|| "`java -version` does not tell a version".to_owned())?;
     match major(version) {
         Some(major) if major >= OLDEST_JAVA => Ok(version.to_owned()),
-        _ => Err(format!(
-            "is version {version}; Spark needs {OLDEST_JAVA} or later"
-        )),
+        _ => Err(format!("is version {version}; Spark needs {OLDEST_JAVA} or later")),
     }
 }
 
@@ -177,9 +154,7 @@ fn version_in(text: &str) -> Option<&str> {
 
 /// `17.0.15` → 17, `1.8.0_402` → 8, `25-ea` → 25.
 fn major(version: &str) -> Option<u32> {
-    let mut numbers = version
-        .split(|c: char| !c.is_ascii_digit())
-        .map(str::parse::<u32>);
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     match numbers.next()?.ok()? {
         1 => numbers.next()?.ok(),
         major => Some(major),
@@ -192,8 +167,7 @@ mod tests {
 
     #[test]
     fn versions_are_read_in_all_their_spellings() {
-        let text =
-            "Picked up JAVA_TOOL_OPTIONS: -Dx=\"y\"\nopenjdk version \"17.0.15\" 2025-04-15\n";
+        let text = "Picked up JAVA_TOOL_OPTIONS: -Dx=\"y\"\nopenjdk version \"17.0.15\" 2025-04-15\n";
         assert_eq!(version_in(text), Some("17.0.15"));
         assert_eq!(version_in("nothing"), None);
         let majors = ["17.0.15", "1.8.0_402", "25-ea", "21", "x"].map(major);
@@ -225,10 +199,7 @@ mod tests {
         let path = std::env::join_paths([broken.join("bin"), good.join("bin")]).unwrap();
 
         let mut skipped = Vec::new();
-        let mut search = JavaSearch {
-            java_home: Some(old.clone()),
-            path: Some(path),
-        };
+        let mut search = JavaSearch { java_home: Some(old.clone()), path: Some(path) };
         let java = Java::find(&home, &search, &mut |step| skipped.push(step)).unwrap();
         assert_eq!(java.program, program);
         assert_eq!(java.version, "21.0.1");
@@ -248,10 +219,7 @@ mod tests {
         search.path = None;
         search.java_home = Some(folder.path().join("gone"));
         let mut reasons = Vec::new();
-        assert_eq!(
-            Java::find(&home, &search, &mut |step| reasons.push(step)),
-            None
-        );
+        assert_eq!(Java::find(&home, &search, &mut |step| reasons.push(step)), None);
         assert_eq!(reasons.len(), 1);
     }
 }

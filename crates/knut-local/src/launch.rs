@@ -103,10 +103,7 @@ impl Launch<'_> {
         let mut property = |key: &str, value: &str| arguments.push(format!("-D{key}={value}"));
         property("file.encoding", "UTF-8");
         property("java.io.tmpdir", &temporary);
-        property(
-            "log4j2.configurationFile",
-            &inside(&format!("server/{LOG4J_FILE}")),
-        );
+        property("log4j2.configurationFile", &inside(&format!("server/{LOG4J_FILE}")));
         property("derby.system.home", &inside("metastore"));
         property("derby.stream.error.file", &inside("server/derby.log"));
 
@@ -135,20 +132,13 @@ impl Launch<'_> {
         property("spark.sql.catalogImplementation", "hive");
         property("spark.sql.warehouse.dir", &inside("warehouse"));
         // Relative to `derby.system.home`: no path can break this URL.
-        let url = format!(
-            "jdbc:derby:;databaseName={};create=true",
-            crate::location::DATABASE
-        );
+        let url = format!("jdbc:derby:;databaseName={};create=true", crate::location::DATABASE);
         property("spark.hadoop.javax.jdo.option.ConnectionURL", &url);
         // Else Hive runs chgrp and chmod for each table, and they fail on paths they cannot read.
         property("spark.hadoop.hive.warehouse.subdir.inherit.perms", "false");
 
         let jars = self.installation.spark_home().join("jars").join("*");
-        arguments.extend([
-            "-cp".to_owned(),
-            jars.display().to_string(),
-            SERVER_CLASS.to_owned(),
-        ]);
+        arguments.extend(["-cp".to_owned(), jars.display().to_string(), SERVER_CLASS.to_owned()]);
         arguments
     }
 }
@@ -156,12 +146,8 @@ impl Launch<'_> {
 /// The heap for a server that was asked none: a quarter of what the machine or container has, at least 1 GiB (Spark
 /// refuses less than half of that) and at most 4 GiB; 2 GiB if the machine does not tell.
 pub(crate) fn default_memory_mib() -> u64 {
-    let machine = fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|text| meminfo_total_bytes(&text));
-    let container = fs::read_to_string("/sys/fs/cgroup/memory.max")
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| meminfo_total_bytes(&text));
+    let container = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
     quarter_mib([machine, container].into_iter().flatten().min())
 }
 
@@ -170,9 +156,7 @@ fn quarter_mib(memory_bytes: Option<u64>) -> u64 {
 }
 
 fn meminfo_total_bytes(text: &str) -> Option<u64> {
-    let rest = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let rest = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kib: u64 = rest.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
@@ -191,11 +175,7 @@ mod tests {
         write_marker(&home.spark(), "pyspark", SPARK_VERSION).unwrap();
         let installation = Installation::find(&home).unwrap().unwrap();
         let project = ProjectFolder::new(folder.path()).unwrap();
-        let java = Java {
-            program: "java".into(),
-            version: "17".to_owned(),
-            origin: JavaOrigin::Path,
-        };
+        let java = Java { program: "java".into(), version: "17".to_owned(), origin: JavaOrigin::Path };
         check(&Launch {
             installation: &installation,
             project: &project,
@@ -213,14 +193,8 @@ mod tests {
         with_launch(&ServerOptions::default(), |launch| {
             let token = launch.token.reveal();
             let command = launch.command();
-            assert!(
-                command
-                    .get_args()
-                    .all(|argument| !argument.to_string_lossy().contains(token))
-            );
-            let variable = command
-                .get_envs()
-                .find(|(name, _)| *name == "SPARK_CONNECT_AUTHENTICATE_TOKEN");
+            assert!(command.get_args().all(|argument| !argument.to_string_lossy().contains(token)));
+            let variable = command.get_envs().find(|(name, _)| *name == "SPARK_CONNECT_AUTHENTICATE_TOKEN");
             assert_eq!(variable.unwrap().1.unwrap(), token);
         });
     }
@@ -228,16 +202,10 @@ mod tests {
     #[test]
     fn a_users_settings_cannot_open_the_server_to_others() {
         let mut options = ServerOptions::default();
-        for key in [
-            "spark.driver.bindAddress",
-            "spark.connect.grpc.binding.address",
-            "spark.authenticate",
-        ] {
+        for key in ["spark.driver.bindAddress", "spark.connect.grpc.binding.address", "spark.authenticate"] {
             options.confs.insert(key.to_owned(), "bad".to_owned());
         }
-        options
-            .confs
-            .insert("spark.master".to_owned(), "local[1]".to_owned());
+        options.confs.insert("spark.master".to_owned(), "local[1]".to_owned());
         with_launch(&options, |launch| {
             let arguments = launch.arguments();
             let last = |key: &str| {
@@ -255,19 +223,11 @@ mod tests {
     #[test]
     fn a_quarter_of_the_memory_is_taken_within_bounds() {
         const GIB: u64 = 1024 * MIB;
-        let cases = [
-            (None, 2048),
-            (Some(GIB), 1024),
-            (Some(8 * GIB), 2048),
-            (Some(64 * GIB), 4096),
-        ];
+        let cases = [(None, 2048), (Some(GIB), 1024), (Some(8 * GIB), 2048), (Some(64 * GIB), 4096)];
         for (memory, expected) in cases {
             assert_eq!(quarter_mib(memory), expected, "{memory:?}");
         }
-        assert_eq!(
-            meminfo_total_bytes("MemTotal:       1024 kB\nx"),
-            Some(1024 * 1024)
-        );
+        assert_eq!(meminfo_total_bytes("MemTotal:       1024 kB\nx"), Some(1024 * 1024));
         assert_eq!(meminfo_total_bytes("MemFree: 1 kB"), None);
     }
 }

@@ -22,11 +22,7 @@ const RECORD: &str = "made-under";
 /// The path by which the server of `project`, whose folders exist, is to call its `.knut` folder.
 pub(crate) fn path(project: &ProjectFolder, home: &Home) -> Result<PathBuf> {
     let folder = project.knut_folder();
-    let current = if is_plain(&folder) {
-        folder.clone()
-    } else {
-        through_link(project, home)?
-    };
+    let current = if is_plain(&folder) { folder.clone() } else { through_link(project, home)? };
     let record = project.metastore_folder().join(RECORD);
     let has_tables = project.metastore_folder().join(DATABASE).exists();
     if has_tables && let Ok(recorded) = fs::read_to_string(&record) {
@@ -62,10 +58,8 @@ fn leads_to(path: &Path, folder: &Path) -> bool {
 /// Whether all that a server is made of takes `path` as it is written. Anything but letters and digits of any script and a few
 /// marks is taken as not plain: a link too many costs nothing.
 fn is_plain(path: &Path) -> bool {
-    path.to_str().is_some_and(|path| {
-        path.chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ' '))
-    })
+    path.to_str()
+        .is_some_and(|path| path.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ' ')))
 }
 
 fn through_link(project: &ProjectFolder, home: &Home) -> Result<PathBuf> {
@@ -75,10 +69,7 @@ fn through_link(project: &ProjectFolder, home: &Home) -> Result<PathBuf> {
     if !is_plain(&link) {
         return Err(Error::new(
             ErrorKind::Project,
-            format!(
-                "{} has characters in its path that Spark cannot work with",
-                target.display()
-            ),
+            format!("{} has characters in its path that Spark cannot work with", target.display()),
         )
         .with_hint("rename the folder, or set KNUT_HOME to a path of letters and digits"));
     }
@@ -92,10 +83,7 @@ fn make_link(target: &Path, link: &Path) -> io::Result<()> {
     match fs::read_link(link) {
         Ok(found) if found == target => return Ok(()),
         Ok(_) => {
-            return Err(io::Error::new(
-                io::ErrorKind::AlreadyExists,
-                "it leads elsewhere",
-            ));
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it leads elsewhere"));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
@@ -138,9 +126,7 @@ mod tests {
         let plain = project(&folder.path().join("größe 日 a-b.c"));
         assert_eq!(path(&plain, &home).unwrap(), plain.knut_folder());
 
-        for name in [
-            "[a]", "a{b}", "a*", "a?", "it's", "a\"b", "a%20b", "a;b", "a$b", "a\\b", "a\nb",
-        ] {
+        for name in ["[a]", "a{b}", "a*", "a?", "it's", "a\"b", "a%20b", "a;b", "a$b", "a\\b", "a\nb"] {
             let odd = project(&folder.path().join(name));
             let used = path(&odd, &home).unwrap();
             assert!(is_plain(&used), "{}", used.display());
@@ -153,10 +139,7 @@ mod tests {
     #[test]
     fn two_odd_projects_have_two_links() {
         let folder = tempfile::tempdir().unwrap();
-        assert_ne!(
-            name_for(&folder.path().join("a")),
-            name_for(&folder.path().join("b"))
-        );
+        assert_ne!(name_for(&folder.path().join("a")), name_for(&folder.path().join("b")));
         assert_eq!(name_for(Path::new("")), "cbf29ce484222325");
     }
 

@@ -20,10 +20,7 @@ pub(crate) fn bound_address(path: &Path) -> io::Result<Option<SocketAddr>> {
     let text = String::from_utf8_lossy(&text);
     // Only whole lines: the last one may still be being written.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    Ok(whole
-        .lines()
-        .find_map(|line| line.split_once(STARTED))
-        .and_then(|(_, address)| address.trim().parse().ok()))
+    Ok(whole.lines().find_map(|line| line.split_once(STARTED)).and_then(|(_, address)| address.trim().parse().ok()))
 }
 
 /// The last `n` lines, oldest first; none if the log cannot be read. Stack frames are left out: what went wrong stands
@@ -39,15 +36,9 @@ pub(crate) fn last_lines(path: &Path, n: usize) -> Vec<String> {
     };
     let bytes = read().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<_> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty() && !is_frame(line))
-        .collect();
+    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty() && !is_frame(line)).collect();
     let skip = lines.len().saturating_sub(n);
-    lines[skip..]
-        .iter()
-        .map(|line| (*line).to_owned())
-        .collect()
+    lines[skip..].iter().map(|line| (*line).to_owned()).collect()
 }
 
 fn is_frame(line: &str) -> bool {
@@ -70,11 +61,7 @@ mod tests {
         let line = "2026-11-30T18:08:57.264Z INFO SparkConnectServer: Spark Connect server started at: 127.0.0.1:40085";
         assert_eq!(bound_address(log("").path()).unwrap(), None);
         assert_eq!(bound_address(log("a\nb").path()).unwrap(), None);
-        assert_eq!(
-            bound_address(log(line).path()).unwrap(),
-            None,
-            "still being written"
-        );
+        assert_eq!(bound_address(log(line).path()).unwrap(), None, "still being written");
         let whole = log(&format!("a\n{line}\nb"));
         let address = bound_address(whole.path()).unwrap().unwrap();
         assert_eq!(address.to_string(), "127.0.0.1:40085");

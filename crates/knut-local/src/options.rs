@@ -38,27 +38,20 @@ impl Default for ServerOptions {
 impl ServerOptions {
     pub(crate) fn check(&self) -> Result<()> {
         if self.port == Some(0) {
-            return Err(
-                invalid("port 0 names no port").with_hint("leave the port out to get any free one")
-            );
+            return Err(invalid("port 0 names no port").with_hint("leave the port out to get any free one"));
         }
         if self.memory_mib.is_some_and(|mib| mib < 512) {
             return Err(invalid("the server needs at least 512 MiB of memory"));
         }
         for (key, value) in &self.confs {
-            let plain =
-                key.starts_with("spark.") && key.chars().all(|c| c.is_ascii_graphic() && c != '=');
+            let plain = key.starts_with("spark.") && key.chars().all(|c| c.is_ascii_graphic() && c != '=');
             if !plain {
-                return Err(
-                    invalid(format!("{key:?} is not the name of a Spark setting"))
-                        .with_hint("such names begin with `spark.`"),
-                );
+                return Err(invalid(format!("{key:?} is not the name of a Spark setting"))
+                    .with_hint("such names begin with `spark.`"));
             }
             if key == "spark.master" && !(value == "local" || value.starts_with("local[")) {
-                return Err(
-                    invalid(format!("spark.master {value:?} is not a local one"))
-                        .with_hint("use --remote to run on a cluster"),
-                );
+                return Err(invalid(format!("spark.master {value:?} is not a local one"))
+                    .with_hint("use --remote to run on a cluster"));
             }
             if value.contains('\0') {
                 return Err(invalid(format!("the value of {key} holds a zero byte")));
@@ -88,22 +81,14 @@ mod tests {
             with_conf("spark.a b", "1"),
             with_conf("spark.a", "\0"),
             with_conf("spark.master", "spark://x:7077"),
-            ServerOptions {
-                port: Some(0),
-                ..ServerOptions::default()
-            },
-            ServerOptions {
-                memory_mib: Some(100),
-                ..ServerOptions::default()
-            },
+            ServerOptions { port: Some(0), ..ServerOptions::default() },
+            ServerOptions { memory_mib: Some(100), ..ServerOptions::default() },
         ];
         for options in bad {
             let error = options.check().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidOption, "{options:?}");
         }
         with_conf("spark.master", "local[2]").check().unwrap();
-        with_conf("spark.sql.shuffle.partitions", "x = y")
-            .check()
-            .unwrap();
+        with_conf("spark.sql.shuffle.partitions", "x = y").check().unwrap();
     }
 }

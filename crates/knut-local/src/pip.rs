@@ -36,20 +36,13 @@ impl Pip {
     pub(crate) fn prepare(python: &Path, stage: &Path, progress: OnProgress<'_>) -> Result<Self> {
         progress(Progress::PreparingPython);
         let venv = stage.join("venv");
-        let ended = run(
-            Command::new(python).args(["-m", "venv"]).arg(&venv),
-            stage,
-            &mut |_| (),
-        )
-        .map_err(|source| python_error(python, source))?;
+        let ended = run(Command::new(python).args(["-m", "venv"]).arg(&venv), stage, &mut |_| ())
+            .map_err(|source| python_error(python, source))?;
         if !ended.status.success() {
             return Err(venv_error(python, &ended.lines));
         }
         let folder = if cfg!(windows) { "Scripts" } else { "bin" };
-        Ok(Self {
-            python: venv.join(folder).join("python"),
-            stage: stage.to_owned(),
-        })
+        Ok(Self { python: venv.join(folder).join("python"), stage: stage.to_owned() })
     }
 
     /// Downloads `package` and gives the path of its archive.
@@ -58,11 +51,7 @@ impl Pip {
         let temporary = self.stage.join("tmp");
         let mut total_bytes = None;
         let mut checking = false;
-        progress(Progress::Downloading {
-            package: package.name,
-            bytes: 0,
-            total_bytes,
-        });
+        progress(Progress::Downloading { package: package.name, bytes: 0, total_bytes });
         let mut command = Command::new(&self.python);
         command.args(["-m", "pip", "download", "--no-deps", "--no-input", "--dest"]);
         command.arg(&folder);
@@ -83,9 +72,7 @@ impl Pip {
                 Event::Tick => {}
             }
             if checking {
-                progress(Progress::Checking {
-                    package: package.name,
-                });
+                progress(Progress::Checking { package: package.name });
             } else {
                 let bytes = largest_file(&temporary, package.name);
                 progress(Progress::Downloading {
@@ -110,13 +97,8 @@ impl Pip {
         destination: &Path,
         progress: OnProgress<'_>,
     ) -> Result<()> {
-        progress(Progress::Unpacking {
-            package: package.name,
-            bytes: 0,
-            total_bytes: None,
-        });
-        fs::create_dir_all(destination)
-            .map_err(|error| Error::io("cannot make", destination, error))?;
+        progress(Progress::Unpacking { package: package.name, bytes: 0, total_bytes: None });
+        fs::create_dir_all(destination).map_err(|error| Error::io("cannot make", destination, error))?;
         let mut command = Command::new(&self.python);
         command.args(["-c", UNPACK]).arg(archive).arg(destination);
         let ended = run(&mut command, &self.stage, &mut |event| {
@@ -124,11 +106,7 @@ impl Pip {
                 && let Some((bytes, total)) = line.split_once(' ')
                 && let (Ok(bytes), Ok(total)) = (bytes.parse(), total.parse())
             {
-                progress(Progress::Unpacking {
-                    package: package.name,
-                    bytes,
-                    total_bytes: Some(total),
-                });
+                progress(Progress::Unpacking { package: package.name, bytes, total_bytes: Some(total) });
             }
         })
         .map_err(|source| python_error(&self.python, source))?;
@@ -138,12 +116,9 @@ impl Pip {
         if let Some(error) = disk_full(&ended.lines) {
             return Err(error);
         }
-        Err(Error::new(
-            ErrorKind::Package,
-            format!("cannot unpack {}", package.requirement),
-        )
-        .with_hint("try again; the package may have been damaged on its way")
-        .with_details(last(&ended.lines)))
+        Err(Error::new(ErrorKind::Package, format!("cannot unpack {}", package.requirement))
+            .with_hint("try again; the package may have been damaged on its way")
+            .with_details(last(&ended.lines)))
     }
 }
 
@@ -175,9 +150,7 @@ fn run(command: &mut Command, stage: &Path, watch: &mut dyn FnMut(Event<'_>)) ->
 /// pip's units are powers of 1000.
 fn announced_size(line: &str, package: &str) -> Option<u64> {
     let line = line.trim();
-    let rest = line
-        .strip_prefix("Downloading ")
-        .or_else(|| line.strip_prefix("Using cached "))?;
+    let rest = line.strip_prefix("Downloading ").or_else(|| line.strip_prefix("Using cached "))?;
     let (name, size) = rest.split_once(" (")?;
     if !name.rsplit('/').next()?.starts_with(package) {
         return None;
@@ -202,10 +175,7 @@ fn largest_file(temporary: &Path, package: &str) -> u64 {
     let subfolders = list(temporary).filter(|path| path.is_dir());
     subfolders
         .flat_map(|folder| list(&folder))
-        .filter(|path| {
-            path.file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with(package))
-        })
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(package)))
         .filter_map(|path| fs::metadata(path).ok())
         .filter(fs::Metadata::is_file)
         .map(|metadata| metadata.len())
@@ -215,30 +185,21 @@ fn largest_file(temporary: &Path, package: &str) -> u64 {
 
 /// What is in `folder`; nothing if it cannot be read, which while pip works on it is not an error.
 fn list(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
+    fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
 }
 
 fn only_file(folder: &Path, package: Package) -> Result<PathBuf> {
     let mut files = list(folder);
     match (files.next(), files.next()) {
         (Some(file), None) => Ok(file),
-        _ => Err(Error::new(
-            ErrorKind::Package,
-            format!("pip did not leave one archive of {}", package.requirement),
-        )),
+        _ => Err(Error::new(ErrorKind::Package, format!("pip did not leave one archive of {}", package.requirement))),
     }
 }
 
 fn python_error(python: &Path, source: io::Error) -> Error {
     if source.kind() == io::ErrorKind::NotFound {
-        return Error::new(
-            ErrorKind::Python,
-            format!("no {} was found", python.display()),
-        )
-        .with_hint("install Python 3.10 or later; knut fetches Spark with its pip");
+        return Error::new(ErrorKind::Python, format!("no {} was found", python.display()))
+            .with_hint("install Python 3.10 or later; knut fetches Spark with its pip");
     }
     Error::io("cannot run", python, source)
         .with_kind(ErrorKind::Python)
@@ -250,21 +211,13 @@ fn venv_error(python: &Path, lines: &[String]) -> Error {
         return error;
     }
     let text = lines.join("\n");
-    let without_pip = ["ensurepip", "No module named venv", "No module named pip"]
-        .iter()
-        .any(|part| text.contains(part));
-    let error = Error::new(
-        ErrorKind::Python,
-        format!(
-            "{} cannot make a virtual environment with pip",
-            python.display()
-        ),
-    )
-    .with_details(last(lines));
+    let without_pip =
+        ["ensurepip", "No module named venv", "No module named pip"].iter().any(|part| text.contains(part));
+    let error =
+        Error::new(ErrorKind::Python, format!("{} cannot make a virtual environment with pip", python.display()))
+            .with_details(last(lines));
     if without_pip {
-        error.with_hint(
-            "install Python's venv module; on Debian and Ubuntu: apt install python3-venv",
-        )
+        error.with_hint("install Python's venv module; on Debian and Ubuntu: apt install python3-venv")
     } else {
         error.with_hint("`python3 -m venv` must work; install Python 3.10 or later")
     }
@@ -294,37 +247,21 @@ fn pip_error(package: Package, lines: &[String]) -> Error {
     ]) {
         Error::new(
             ErrorKind::Offline,
-            format!(
-                "cannot fetch {}: the Python package registry was not reached",
-                package.requirement
-            ),
+            format!("cannot fetch {}: the Python package registry was not reached", package.requirement),
         )
         .with_hint("check the network, and pip's own settings if a proxy or mirror is needed")
-    } else if says(&[
-        "Requires-Python",
-        "requires a different Python",
-        "requires a different python",
-    ]) {
-        Error::new(
-            ErrorKind::PackageMissing,
-            format!("this Python is too old for {}", package.requirement),
-        )
-        .with_hint("install Python 3.10 or later")
+    } else if says(&["Requires-Python", "requires a different Python", "requires a different python"]) {
+        Error::new(ErrorKind::PackageMissing, format!("this Python is too old for {}", package.requirement))
+            .with_hint("install Python 3.10 or later")
     } else if says(&["No matching distribution found", "Could not find a version"]) {
         Error::new(
             ErrorKind::PackageMissing,
-            format!(
-                "the package registry that pip uses has no {} for this machine",
-                package.requirement
-            ),
+            format!("the package registry that pip uses has no {} for this machine", package.requirement),
         )
         .with_hint("if pip is set to use a mirror, check that it carries this package")
     } else {
-        Error::new(
-            ErrorKind::Package,
-            format!("pip cannot fetch {}", package.requirement),
-        )
-        .with_hint("pip's last lines say why")
+        Error::new(ErrorKind::Package, format!("pip cannot fetch {}", package.requirement))
+            .with_hint("pip's last lines say why")
     };
     error.with_details(last(lines))
 }
@@ -332,17 +269,12 @@ fn pip_error(package: Package, lines: &[String]) -> Error {
 fn disk_full(lines: &[String]) -> Option<Error> {
     // Only the line that says so: above it stands a traceback through pip.
     let line = lines.iter().rev().find(|line| {
-        line.contains("No space left on device")
-            || line.contains("Errno 28]")
-            || line.contains("Disk quota exceeded")
+        line.contains("No space left on device") || line.contains("Errno 28]") || line.contains("Disk quota exceeded")
     })?;
     Some(
-        Error::new(
-            ErrorKind::DiskFull,
-            "no disk space left while installing Spark",
-        )
-        .with_hint("free about 2 GB, or set KNUT_HOME to a folder on a larger disk")
-        .with_details([line.clone()]),
+        Error::new(ErrorKind::DiskFull, "no disk space left while installing Spark")
+            .with_hint("free about 2 GB, or set KNUT_HOME to a folder on a larger disk")
+            .with_details([line.clone()]),
     )
 }
 
@@ -355,28 +287,15 @@ fn last(lines: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const PYSPARK: Package = Package {
-        name: "pyspark",
-        requirement: "pyspark==4.3.0",
-        wheel_only: false,
-    };
+    const PYSPARK: Package = Package { name: "pyspark", requirement: "pyspark==4.3.0", wheel_only: false };
 
     #[test]
     fn the_size_is_read_from_what_pip_says() {
         let cases = [
-            (
-                "  Downloading pyspark-4.3.0.tar.gz (455.9 MB)",
-                Some(455_900_000),
-            ),
+            ("  Downloading pyspark-4.3.0.tar.gz (455.9 MB)", Some(455_900_000)),
             ("Using cached pyspark-4.3.0.tar.gz (12 kB)", Some(12_000)),
-            (
-                "  Downloading a/b/pyspark-4.3.0.tar.gz (1.2 GB)",
-                Some(1_200_000_000),
-            ),
-            (
-                "  Downloading py4j-0.10.9.9-py2.py3-none-any.whl (203 kB)",
-                None,
-            ),
+            ("  Downloading a/b/pyspark-4.3.0.tar.gz (1.2 GB)", Some(1_200_000_000)),
+            ("  Downloading py4j-0.10.9.9-py2.py3-none-any.whl (203 kB)", None),
             ("  Downloading pyspark-4.3.0.tar.gz", None),
             ("  Downloading pyspark-4.3.0.tar.gz (x MB)", None),
             ("Collecting pyspark==4.3.0", None),

@@ -42,10 +42,7 @@ pub(crate) fn is_server(pid: u32, argument: &str) -> bool {
 
 /// The server processes with `argument`, lowest pid first.
 pub(crate) fn search(argument: &str) -> io::Result<Vec<u32>> {
-    let mut pids: Vec<u32> = platform::all()?
-        .into_iter()
-        .filter(|pid| is_server(*pid, argument))
-        .collect();
+    let mut pids: Vec<u32> = platform::all()?.into_iter().filter(|pid| is_server(*pid, argument)).collect();
     pids.sort_unstable();
     Ok(pids)
 }
@@ -69,10 +66,7 @@ pub(crate) fn end(pid: u32, argument: &str) -> io::Result<End> {
     if wait_gone(pid, argument, KILL_GRACE) {
         return Ok(End::Killed);
     }
-    Err(io::Error::new(
-        io::ErrorKind::TimedOut,
-        format!("process {pid} does not end"),
-    ))
+    Err(io::Error::new(io::ErrorKind::TimedOut, format!("process {pid} does not end")))
 }
 
 fn wait_gone(pid: u32, argument: &str, bound: Duration) -> bool {
@@ -91,16 +85,10 @@ fn wait_gone(pid: u32, argument: &str, bound: Duration) -> bool {
 /// A process's command line, whole or in its parts.
 enum Arguments {
     /// Each argument by itself.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "only /proc tells them apart")
-    )]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc tells them apart"))]
     Parts(Vec<Vec<u8>>),
     /// All of them joined by spaces.
-    #[cfg_attr(
-        all(target_os = "linux", not(test)),
-        expect(dead_code, reason = "/proc tells them apart")
-    )]
+    #[cfg_attr(all(target_os = "linux", not(test)), expect(dead_code, reason = "/proc tells them apart"))]
     Line(String),
 }
 
@@ -111,9 +99,9 @@ impl Arguments {
                 let has = |wanted: &str| parts.iter().any(|part| part == wanted.as_bytes());
                 has(argument) && has(SERVER_CLASS)
             }
-            Self::Line(line) => line
-                .split_once(argument)
-                .is_some_and(|(_, rest)| rest.starts_with(' ') && rest.contains(SERVER_CLASS)),
+            Self::Line(line) => {
+                line.split_once(argument).is_some_and(|(_, rest)| rest.starts_with(' ') && rest.contains(SERVER_CLASS))
+            }
         }
     }
 }
@@ -195,12 +183,7 @@ mod platform {
         for entry in std::fs::read_dir("/proc")? {
             // A process may end while the folder is read.
             let Ok(entry) = entry else { continue };
-            pids.extend(
-                entry
-                    .file_name()
-                    .to_str()
-                    .and_then(|name| name.parse::<u32>().ok()),
-            );
+            pids.extend(entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
         }
         Ok(pids)
     }
@@ -214,10 +197,7 @@ mod platform {
     #[cfg(not(target_os = "linux"))]
     pub(super) fn all() -> io::Result<Vec<u32>> {
         let text = ps(&["-ax", "-o", "pid="])?;
-        Ok(text
-            .lines()
-            .filter_map(|line| line.trim().parse().ok())
-            .collect())
+        Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -267,11 +247,7 @@ mod tests {
 
     /// A process with the arguments of a server that ends when its input does or when it is asked.
     fn fake_server(id: &str, class: &str, script: &str) -> Child {
-        Command::new("sh")
-            .args(["-c", script, "sh", &id_argument(id), class])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap()
+        Command::new("sh").args(["-c", script, "sh", &id_argument(id), class]).stdin(Stdio::piped()).spawn().unwrap()
     }
 
     #[test]

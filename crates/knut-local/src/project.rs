@@ -27,15 +27,10 @@ impl ProjectFolder {
     /// [`ErrorKind::Project`] if `root` is empty or the current folder is unknown.
     pub fn new(root: impl AsRef<Path>) -> Result<Self> {
         let root = root.as_ref();
-        let root = fs::canonicalize(root)
-            .or_else(|_| std::path::absolute(root))
-            .map_err(|source| {
-                Error::new(
-                    ErrorKind::Project,
-                    format!("cannot use {} as the project's folder", root.display()),
-                )
+        let root = fs::canonicalize(root).or_else(|_| std::path::absolute(root)).map_err(|source| {
+            Error::new(ErrorKind::Project, format!("cannot use {} as the project's folder", root.display()))
                 .with_source(source)
-            })?;
+        })?;
         Ok(Self { root })
     }
 
@@ -85,10 +80,7 @@ impl ProjectFolder {
     /// Makes the folders that a start needs.
     pub(crate) fn create(&self) -> Result<()> {
         if !self.root.is_dir() {
-            return Err(Error::new(
-                ErrorKind::Project,
-                format!("there is no folder {}", self.root.display()),
-            ));
+            return Err(Error::new(ErrorKind::Project, format!("there is no folder {}", self.root.display())));
         }
         if self.root.to_str().is_none() {
             return Err(Error::new(
@@ -112,9 +104,7 @@ impl ProjectFolder {
         let fail = |path: &Path, error| {
             Error::io("cannot write to", path, error)
                 .with_kind(ErrorKind::Project)
-                .with_hint_if_none(
-                    "the local server keeps its tables and state there; make it writable",
-                )
+                .with_hint_if_none("the local server keeps its tables and state there; make it writable")
         };
         fs::create_dir_all(&knut).map_err(|error| fail(&knut, error))?;
         let ignore = knut.join(".gitignore");
@@ -134,12 +124,7 @@ impl ProjectFolder {
     /// with the process however it ends. `None` if the project has no server folder, so nothing was ever started.
     pub(crate) fn lock(&self, progress: OnProgress<'_>) -> Result<Option<File>> {
         let path = self.server_folder().join("lock");
-        let file = match File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-        {
+        let file = match File::options().create(true).truncate(false).write(true).open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
@@ -169,9 +154,7 @@ impl ProjectFolder {
                     .with_hint("end that knut, then try again"));
                 }
                 Err(TryLockError::Error(error)) => {
-                    return Err(
-                        Error::io("cannot lock", &path, error).with_kind(ErrorKind::Project)
-                    );
+                    return Err(Error::io("cannot lock", &path, error).with_kind(ErrorKind::Project));
                 }
             }
         }
@@ -184,10 +167,7 @@ fn create_private(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mode = fs::metadata(folder)?.permissions().mode();
         if mode & 0o077 != 0 {
             fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
@@ -212,10 +192,7 @@ mod tests {
         fs::create_dir_all(project.server_folder()).unwrap();
         fs::set_permissions(project.server_folder(), fs::Permissions::from_mode(0o755)).unwrap();
         project.create().unwrap();
-        let mode = fs::metadata(project.server_folder())
-            .unwrap()
-            .permissions()
-            .mode();
+        let mode = fs::metadata(project.server_folder()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
         let ignore = fs::read_to_string(project.knut_folder().join(".gitignore")).unwrap();
         assert_eq!(ignore, "*\n");
@@ -228,10 +205,7 @@ mod tests {
         let real = folder.path().join("real");
         fs::create_dir(&real).unwrap();
         std::os::unix::fs::symlink(&real, folder.path().join("link")).unwrap();
-        assert_eq!(
-            ProjectFolder::new(folder.path().join("link")).unwrap(),
-            ProjectFolder::new(&real).unwrap()
-        );
+        assert_eq!(ProjectFolder::new(folder.path().join("link")).unwrap(), ProjectFolder::new(&real).unwrap());
     }
 
     #[test]

@@ -45,10 +45,7 @@ pub struct Address {
 impl Address {
     pub(crate) fn new(port: u16, token: Token) -> Self {
         let ip = IpAddr::from([127, 0, 0, 1]);
-        Self {
-            socket: SocketAddr::new(ip, port),
-            token,
-        }
+        Self { socket: SocketAddr::new(ip, port), token }
     }
 
     /// Host and port; the host is this machine's loopback address.
@@ -99,26 +96,15 @@ impl Server {
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the machine does not list its processes.
     pub fn find(project: &ProjectFolder) -> Result<Status> {
         Ok(match look(project)? {
-            Look::Running { state, pid, port } => {
-                Status::Running(Self::new(project, &state, pid, port, true))
-            }
+            Look::Running { state, pid, port } => Status::Running(Self::new(project, &state, pid, port, true)),
             Look::Starting { pid, .. } => Status::Starting { pid },
-            Look::Unusable { pid, reason, .. } => Status::Stale {
-                pid: Some(pid),
-                reason,
-            },
+            Look::Unusable { pid, reason, .. } => Status::Stale { pid: Some(pid), reason },
             Look::Ended { reason } => Status::Stale { pid: None, reason },
             Look::Absent => Status::Stopped,
         })
     }
 
-    pub(crate) fn new(
-        project: &ProjectFolder,
-        state: &State,
-        pid: u32,
-        port: u16,
-        reused: bool,
-    ) -> Self {
+    pub(crate) fn new(project: &ProjectFolder, state: &State, pid: u32, port: u16, reused: bool) -> Self {
         Self {
             pid,
             address: Address::new(port, state.token.clone()),
@@ -185,23 +171,10 @@ pub enum Status {
 /// As [`Status`], with what start and stop need.
 #[derive(Debug)]
 pub(crate) enum Look {
-    Running {
-        state: State,
-        pid: u32,
-        port: u16,
-    },
-    Starting {
-        state: State,
-        pid: u32,
-    },
-    Unusable {
-        pid: u32,
-        argument: String,
-        reason: String,
-    },
-    Ended {
-        reason: String,
-    },
+    Running { state: State, pid: u32, port: u16 },
+    Starting { state: State, pid: u32 },
+    Unusable { pid: u32, argument: String, reason: String },
+    Ended { reason: String },
     Absent,
 }
 
@@ -209,15 +182,9 @@ pub(crate) fn look(project: &ProjectFolder) -> Result<Look> {
     let by_project = |reason: &str| -> Result<Option<Look>> {
         let argument = project_argument(&project.knut_folder());
         let pid = search(&argument)?;
-        Ok(pid.map(|pid| Look::Unusable {
-            pid,
-            argument,
-            reason: reason.to_owned(),
-        }))
+        Ok(pid.map(|pid| Look::Unusable { pid, argument, reason: reason.to_owned() }))
     };
-    let ended = |reason: &str| Look::Ended {
-        reason: reason.to_owned(),
-    };
+    let ended = |reason: &str| Look::Ended { reason: reason.to_owned() };
     Ok(match state::read(project)? {
         Read::Absent => by_project("its state file is gone")?.unwrap_or(Look::Absent),
         Read::Garbled(what) => by_project(&format!("its state file cannot be read: {what}"))?
@@ -248,13 +215,8 @@ fn verified(pid: Option<u32>, id: &str) -> Result<Option<u32>> {
 }
 
 fn search(argument: &str) -> Result<Option<u32>> {
-    let pids = process::search(argument).map_err(|error| {
-        Error::io(
-            "cannot list the processes of",
-            Path::new("this machine"),
-            error,
-        )
-    })?;
+    let pids = process::search(argument)
+        .map_err(|error| Error::io("cannot list the processes of", Path::new("this machine"), error))?;
     Ok(pids.first().copied())
 }
 
@@ -268,11 +230,7 @@ mod tests {
         assert_ne!(token, Token::random());
         assert_eq!(token.reveal().len(), 64);
         let address = Address::new(15002, token.clone());
-        for text in [
-            format!("{token:?}"),
-            format!("{address:?}"),
-            address.to_string(),
-        ] {
+        for text in [format!("{token:?}"), format!("{address:?}"), address.to_string()] {
             assert!(!text.contains(token.reveal()), "{text}");
         }
         assert_eq!(address.to_string(), "127.0.0.1:15002");
@@ -293,17 +251,11 @@ mod tests {
         state.port = Some(1);
         state.write(&project).unwrap();
         let status = Server::find(&project).unwrap();
-        assert!(
-            matches!(status, Status::Stale { pid: None, .. }),
-            "{status:?}"
-        );
+        assert!(matches!(status, Status::Stale { pid: None, .. }), "{status:?}");
 
         std::fs::write(project.state_path(), "{").unwrap();
         let status = Server::find(&project).unwrap();
-        assert!(
-            matches!(status, Status::Stale { pid: None, .. }),
-            "{status:?}"
-        );
+        assert!(matches!(status, Status::Stale { pid: None, .. }), "{status:?}");
 
         std::fs::remove_dir_all(project.knut_folder()).unwrap();
         assert_eq!(Server::find(&project).unwrap(), Status::Stopped);

@@ -85,11 +85,8 @@ pub fn start(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Server> {
     if !cfg!(unix) {
-        return Err(Error::new(
-            ErrorKind::Unsupported,
-            "a local Spark server can be started on Linux and macOS only",
-        )
-        .with_hint("use --remote with a Spark Connect server elsewhere"));
+        return Err(Error::new(ErrorKind::Unsupported, "a local Spark server can be started on Linux and macOS only")
+            .with_hint("use --remote with a Spark Connect server elsewhere"));
     }
     options.check()?;
     project.create()?;
@@ -102,12 +99,7 @@ pub fn start(
         Look::Starting { mut state, pid } => {
             fits(&state, None, installation, options)?;
             // Its starter died or was interrupted.
-            let mut starting = Starting {
-                project,
-                process: Process::Adopted,
-                pid,
-                argument: id_argument(&state.id),
-            };
+            let mut starting = Starting { project, process: Process::Adopted, pid, argument: id_argument(&state.id) };
             starting.finish(&mut state, options, probe, progress)
         }
         Look::Unusable { pid, reason, .. } => Err(Error::new(
@@ -123,12 +115,7 @@ pub fn start(
 }
 
 /// Whether a server that runs is what `options` ask for.
-fn fits(
-    state: &State,
-    port: Option<u16>,
-    installation: &Installation,
-    options: &ServerOptions,
-) -> Result<()> {
+fn fits(state: &State, port: Option<u16>, installation: &Installation, options: &ServerOptions) -> Result<()> {
     let differs = if state.spark_version != installation.spark_version() {
         Some(format!("with Spark {}", state.spark_version))
     } else if let (Some(asked), Some(port)) = (options.port, port)
@@ -138,19 +125,15 @@ fn fits(
     } else if options.memory_mib.is_some() && options.memory_mib != state.memory_mib {
         Some("with other memory".to_owned())
     } else {
-        let other = options
-            .confs
-            .iter()
-            .find(|(key, value)| state.confs.get(*key) != Some(value));
+        let other = options.confs.iter().find(|(key, value)| state.confs.get(*key) != Some(value));
         other.map(|(key, _)| format!("with another {key}"))
     };
     match differs {
         None => Ok(()),
-        Some(how) => Err(Error::new(
-            ErrorKind::AlreadyRunning,
-            format!("the local server of this project already runs {how}"),
-        )
-        .with_hint("`knut local stop` ends it, so that it can be started as asked")),
+        Some(how) => {
+            Err(Error::new(ErrorKind::AlreadyRunning, format!("the local server of this project already runs {how}"))
+                .with_hint("`knut local stop` ends it, so that it can be started as asked"))
+        }
     }
 }
 
@@ -185,8 +168,7 @@ fn start_new(
     probe: Probe<'_>,
     progress: OnProgress<'_>,
 ) -> Result<Server> {
-    let java =
-        Java::find(installation.home(), &options.java, progress).ok_or_else(java::missing)?;
+    let java = Java::find(installation.home(), &options.java, progress).ok_or_else(java::missing)?;
     if let Some(port) = options.port {
         check_port(port)?;
     }
@@ -206,13 +188,10 @@ fn start_new(
         knut_folder: &knut_folder,
         id: &state.id,
         token: &state.token,
-        memory_mib: options
-            .memory_mib
-            .map_or_else(default_memory_mib, u64::from),
+        memory_mib: options.memory_mib.map_or_else(default_memory_mib, u64::from),
     };
-    let child = spawn(&launch, &log).map_err(|source| {
-        Error::io("cannot run", &java.program, source).with_kind(ErrorKind::Java)
-    });
+    let child = spawn(&launch, &log)
+        .map_err(|source| Error::io("cannot run", &java.program, source).with_kind(ErrorKind::Java));
     let child = match child {
         Ok(child) => child,
         Err(error) => {
@@ -220,12 +199,8 @@ fn start_new(
             return Err(error);
         }
     };
-    let mut starting = Starting {
-        project,
-        pid: child.id(),
-        process: Process::Child(child),
-        argument: id_argument(&state.id),
-    };
+    let mut starting =
+        Starting { project, pid: child.id(), process: Process::Child(child), argument: id_argument(&state.id) };
     starting.finish(&mut state, options, probe, progress)
 }
 
@@ -234,28 +209,20 @@ fn check_port(port: u16) -> Result<()> {
     match TcpListener::bind(("127.0.0.1", port)) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(port_taken(port)),
-        Err(error) => Err(Error::new(
-            ErrorKind::InvalidOption,
-            format!("cannot listen on port {port}"),
-        )
-        .with_hint("choose another port, or leave it out to get any free one")
-        .with_source(error)),
+        Err(error) => Err(Error::new(ErrorKind::InvalidOption, format!("cannot listen on port {port}"))
+            .with_hint("choose another port, or leave it out to get any free one")
+            .with_source(error)),
     }
 }
 
 fn port_taken(port: u16) -> Error {
-    Error::new(
-        ErrorKind::PortTaken,
-        format!("another program already listens on port {port}"),
-    )
-    .with_hint("choose another port, or leave it out to get any free one")
+    Error::new(ErrorKind::PortTaken, format!("another program already listens on port {port}"))
+        .with_hint("choose another port, or leave it out to get any free one")
 }
 
 /// Makes the temporary folder and the log settings, keeps the last log and opens a new one.
 fn prepare_folder(project: &ProjectFolder) -> Result<File> {
-    let fail = |error| {
-        Error::io("cannot write to", &project.server_folder(), error).with_kind(ErrorKind::Project)
-    };
+    let fail = |error| Error::io("cannot write to", &project.server_folder(), error).with_kind(ErrorKind::Project);
     fs::create_dir_all(project.temporary_folder()).map_err(fail)?;
     fs::write(project.server_folder().join(LOG4J_FILE), LOG4J).map_err(fail)?;
     let path = project.log_path();
@@ -263,19 +230,12 @@ fn prepare_folder(project: &ProjectFolder) -> Result<File> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
         _ => {}
     }
-    File::options()
-        .append(true)
-        .create(true)
-        .open(path)
-        .map_err(fail)
+    File::options().append(true).create(true).open(path).map_err(fail)
 }
 
 fn spawn(launch: &Launch<'_>, log: &File) -> io::Result<Child> {
     let mut command = launch.command();
-    command
-        .stdin(Stdio::null())
-        .stdout(log.try_clone()?)
-        .stderr(log.try_clone()?);
+    command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?);
     // A terminal's Ctrl-C goes to the group of the program in front of it, which the server must not be in.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -308,10 +268,8 @@ impl Starting<'_> {
     ) -> Result<Server> {
         progress(Progress::StartingServer { pid: self.pid });
         state.pid = Some(self.pid);
-        let result = state
-            .write(self.project)
-            .and_then(|()| self.wait(state, options, probe, progress))
-            .and_then(|port| {
+        let result =
+            state.write(self.project).and_then(|()| self.wait(state, options, probe, progress)).and_then(|port| {
                 state.port = Some(port);
                 state.write(self.project)?;
                 Ok(Server::new(self.project, state, self.pid, port, false))
@@ -323,9 +281,7 @@ impl Starting<'_> {
             if let (Ok(_), Process::Child(child)) = (ended, &mut self.process) {
                 let _ = child.wait();
             }
-        } else if let Process::Child(mut child) =
-            std::mem::replace(&mut self.process, Process::Adopted)
-        {
+        } else if let Process::Child(mut child) = std::mem::replace(&mut self.process, Process::Adopted) {
             // Collects the process when it ends, so that none is left behind as a zombie of a long-lived caller.
             thread::spawn(move || child.wait());
         }
@@ -349,8 +305,8 @@ impl Starting<'_> {
                 return Err(self.exited(&how, options));
             }
             if address.is_none() {
-                let bound = log::bound_address(&log_path)
-                    .map_err(|error| Error::io("cannot read", &log_path, error))?;
+                let bound =
+                    log::bound_address(&log_path).map_err(|error| Error::io("cannot read", &log_path, error))?;
                 address = bound.map(|bound| Address::new(bound.port(), state.token.clone()));
                 if let (Some(asked), Some(address)) = (options.port, &address)
                     && asked != address.port()
@@ -388,9 +344,7 @@ impl Starting<'_> {
                     None => error,
                 });
             }
-            progress(Progress::WaitingForAnswer {
-                elapsed: start.elapsed(),
-            });
+            progress(Progress::WaitingForAnswer { elapsed: start.elapsed() });
             thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -403,8 +357,9 @@ impl Starting<'_> {
                 Ok(Some(status)) => Some(status.to_string()),
                 Ok(None) | Err(_) => None,
             },
-            Process::Adopted => (!process::is_server(self.pid, &self.argument))
-                .then(|| "its status is not known".to_owned()),
+            Process::Adopted => {
+                (!process::is_server(self.pid, &self.argument)).then(|| "its status is not known".to_owned())
+            }
         }
     }
 
@@ -412,17 +367,12 @@ impl Starting<'_> {
         let log_path = self.project.log_path();
         let lines = log::last_lines(&log_path, N_DETAILS);
         // Taken between the check and the server's own try.
-        let taken = lines
-            .iter()
-            .any(|line| line.contains("Address already in use"));
+        let taken = lines.iter().any(|line| line.contains("Address already in use"));
         match options.port {
             Some(port) if taken => port_taken(port).with_details(lines),
-            _ => Error::new(
-                ErrorKind::ServerExited,
-                format!("the local server ended before it answered ({how})"),
-            )
-            .with_hint(format!("its log is {}", log_path.display()))
-            .with_details(lines),
+            _ => Error::new(ErrorKind::ServerExited, format!("the local server ended before it answered ({how})"))
+                .with_hint(format!("its log is {}", log_path.display()))
+                .with_details(lines),
         }
     }
 }

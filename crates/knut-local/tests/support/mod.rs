@@ -40,19 +40,12 @@ pub(crate) fn execute(address: &Address, sql: &str) -> Vec<u8> {
     let query = field(10, &field(1, sql.as_bytes()));
     let plan = field(3, &field(1, &query));
     let socket = address.socket();
-    call(
-        socket,
-        address.token().reveal(),
-        "ExecutePlan",
-        &[session(), plan].concat(),
-    )
-    .unwrap()
+    call(socket, address.token().reveal(), "ExecutePlan", &[session(), plan].concat()).unwrap()
 }
 
 /// Whether `text` stands in the response `data`.
 pub(crate) fn contains(data: &[u8], text: &str) -> bool {
-    data.windows(text.len())
-        .any(|window| window == text.as_bytes())
+    data.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
 fn session() -> Vec<u8> {
@@ -88,10 +81,7 @@ fn call(socket: SocketAddr, token: &str, method: &str, message: &[u8]) -> io::Re
         ("te", "trailers"),
         ("authorization", &authorization),
     ];
-    let block: Vec<u8> = headers
-        .iter()
-        .flat_map(|(name, value)| header(name, value))
-        .collect();
+    let block: Vec<u8> = headers.iter().flat_map(|(name, value)| header(name, value)).collect();
     write_frame(&mut stream, HEADERS, END_HEADERS, 1, &block)?;
     let mut body = vec![0];
     body.extend(u32::try_from(message.len()).unwrap().to_be_bytes());
@@ -130,13 +120,7 @@ fn header(name: &str, value: &str) -> Vec<u8> {
     bytes
 }
 
-fn write_frame(
-    stream: &mut TcpStream,
-    kind: u8,
-    flags: u8,
-    id: u32,
-    payload: &[u8],
-) -> io::Result<()> {
+fn write_frame(stream: &mut TcpStream, kind: u8, flags: u8, id: u32, payload: &[u8]) -> io::Result<()> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let mut frame = vec![length[1], length[2], length[3], kind, flags];
     frame.extend(id.to_be_bytes());
