@@ -70,7 +70,8 @@ fn the_example_gives_the_same_rows_before_and_after_a_restart() {
     assert_eq!(project.rows(REVENUE), [r#"{"country":"BE","n_orders":2,"revenue":59.00}"#]);
 }
 
-/// What `knut init` writes runs at once, also where the path is awkward (C018).
+/// What `knut init` writes runs at once, also where the path has a space (C018), and leaves nothing
+/// outside the project: Spark alone would keep the checkpoints in a folder `my%20shop` beside it.
 #[test]
 fn a_new_project_runs() {
     let mut project = Project::empty();
@@ -78,5 +79,9 @@ fn a_new_project_runs() {
     let spec = "my shop/spark-pipeline.yml";
     let ran = project.run(&["run", "--local", "--spec", spec]);
     project.run(&["local", "stop", "--spec", spec]).expect(0);
-    ran.expect(0);
+    let ran = ran.expect(0);
+    assert!(!ran.stderr.contains("warning"), "{}", ran.told());
+    let folders: Vec<_> = project.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(folders, ["my shop"]);
+    assert!(project.path().join("my shop/.knut/storage/_checkpoints").is_dir());
 }

@@ -6,6 +6,7 @@ use knut_client::{Endpoint, ErrorKind, PipelinesClient};
 use knut_local::{
     Address, Home, InstallOptions, Installation, ProbeError, Progress, ProjectFolder, Server, ServerOptions,
 };
+use knut_project::Project;
 use tokio::runtime::Handle;
 
 use crate::args::ServerArgs;
@@ -40,14 +41,41 @@ pub(crate) fn choose(args: &ServerArgs, in_spec: Option<&str>, project: &Path) -
     Ok(Target::Remote(endpoint))
 }
 
+/// A client, and the server behind it if it is one of this machine.
+pub(crate) struct Connected {
+    pub(crate) client: PipelinesClient,
+    local: Option<Server>,
+}
+
+impl Connected {
+    /// A project's storage as its server is to be told, and whether checkpoints land just there.
+    ///
+    /// A local server may call the project's `.knut` folder by another path, because Spark writes
+    /// checkpoints elsewhere when a path has a space or the like in it.
+    pub(crate) fn storage(&self, project: &Project) -> (String, bool) {
+        let storage = &project.spec.storage;
+        let by_server = || {
+            let inside = storage.uri.strip_prefix(&format!("file://{}/", project.root.join(".knut").display()))?;
+            Some(format!("file://{}/{inside}", self.local.as_ref()?.knut_folder().display()))
+        };
+        match by_server() {
+            Some(uri) => (uri, true),
+            None => (storage.uri.clone(), storage.uri == storage.checkpoint_uri()),
+        }
+    }
+}
+
 /// Connects; a local server is installed and started if needed.
-pub(crate) async fn connect(target: Target, printer: &mut Printer) -> Result<PipelinesClient, Failure> {
-    let mut endpoint = match target {
-        Target::Remote(endpoint) => endpoint,
-        Target::Local(project) => endpoint_of(start_local(&project, None, printer).await?.address()),
+pub(crate) async fn connect(target: Target, printer: &mut Printer) -> Result<Connected, Failure> {
+    let (mut endpoint, local) = match target {
+        Target::Remote(endpoint) => (endpoint, None),
+        Target::Local(project) => {
+            let server = start_local(&project, None, printer).await?;
+            (endpoint_of(server.address()), Some(server))
+        }
     };
     endpoint.user_id = endpoint.user_id.or_else(user);
-    Ok(PipelinesClient::connect_to(endpoint).await?)
+    Ok(Connected { client: PipelinesClient::connect_to(endpoint).await?, local })
 }
 
 /// Who is asking, for the server's own records.

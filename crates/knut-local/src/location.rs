@@ -22,7 +22,7 @@ const RECORD: &str = "made-under";
 /// The path by which the server of `project`, whose folders exist, is to call its `.knut` folder.
 pub(crate) fn path(project: &ProjectFolder, home: &Home) -> Result<PathBuf> {
     let folder = project.knut_folder();
-    let current = if is_plain(&folder) { folder.clone() } else { through_link(project, home)? };
+    let current = if is_exact(&folder) { folder.clone() } else { through_link(project, home)? };
     let record = project.metastore_folder().join(RECORD);
     let has_tables = project.metastore_folder().join(DATABASE).exists();
     if has_tables && let Ok(recorded) = fs::read_to_string(&record) {
@@ -48,11 +48,24 @@ pub(crate) fn path(project: &ProjectFolder, home: &Home) -> Result<PathBuf> {
     Ok(current)
 }
 
+/// The path by which the project's server calls, or last called, its `.knut` folder.
+pub(crate) fn last_path(project: &ProjectFolder) -> PathBuf {
+    let folder = project.knut_folder();
+    let recorded = fs::read_to_string(project.metastore_folder().join(RECORD)).map(PathBuf::from);
+    recorded.ok().filter(|recorded| leads_to(recorded, &folder)).unwrap_or(folder)
+}
+
 fn leads_to(path: &Path, folder: &Path) -> bool {
     match (fs::canonicalize(path), fs::canonicalize(folder)) {
         (Ok(path), Ok(folder)) => path == folder,
         _ => false,
     }
+}
+
+/// Whether a server writes under `path` all that it is told to write there. A space is taken everywhere but by
+/// streaming checkpoints, which Spark 4.3 writes under `%20` instead.
+fn is_exact(path: &Path) -> bool {
+    is_plain(path) && !path.as_os_str().as_encoded_bytes().contains(&b' ')
 }
 
 /// Whether all that a server is made of takes `path` as it is written. Anything but letters and digits of any script and a few
@@ -66,6 +79,9 @@ fn through_link(project: &ProjectFolder, home: &Home) -> Result<PathBuf> {
     let target = project.knut_folder();
     let links = home.aliases();
     let link = links.join(name_for(&target));
+    if !is_exact(&link) && is_plain(&target) {
+        return Ok(target);
+    }
     if !is_plain(&link) {
         return Err(Error::new(
             ErrorKind::Project,
@@ -123,16 +139,17 @@ mod tests {
     fn a_plain_path_is_used_as_it_is_and_a_pattern_through_a_link() {
         let folder = tempfile::Builder::new().prefix("knut").tempdir().unwrap();
         let home = Home::at(folder.path().join("home")).unwrap();
-        let plain = project(&folder.path().join("größe 日 a-b.c"));
+        let plain = project(&folder.path().join("größe日a-b.c"));
         assert_eq!(path(&plain, &home).unwrap(), plain.knut_folder());
 
-        for name in ["[a]", "a{b}", "a*", "a?", "it's", "a\"b", "a%20b", "a;b", "a$b", "a\\b", "a\nb"] {
+        for name in ["a b", "[a]", "a{b}", "a*", "a?", "it's", "a\"b", "a%20b", "a;b", "a$b", "a\\b", "a\nb"] {
             let odd = project(&folder.path().join(name));
             let used = path(&odd, &home).unwrap();
             assert!(is_plain(&used), "{}", used.display());
             assert!(leads_to(&used, &odd.knut_folder()), "{name}");
             make_tables(&odd);
             assert_eq!(path(&odd, &home).unwrap(), used, "{name}");
+            assert_eq!(last_path(&odd), used, "{name}");
         }
     }
 

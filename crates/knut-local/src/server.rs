@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::location;
 use crate::process::{self, id_argument, project_argument};
 use crate::project::ProjectFolder;
 use crate::state::{self, Read, State};
@@ -63,11 +64,12 @@ impl Address {
         &self.token
     }
 
-    /// The address as Spark Connect clients take it, `sc://127.0.0.1:PORT/;token=TOKEN`. It holds the secret.
+    /// The address as Spark Connect clients take it, `sc://localhost:PORT/;token=TOKEN`. It holds the secret.
     ///
-    /// Such clients turn TLS on when there is a token, which this server does not speak; one must be told otherwise.
+    /// The name and not the number: PySpark encrypts what has a token, which this server does not, unless the host
+    /// is called `localhost`.
     pub fn connection_string(&self) -> String {
-        format!("sc://{}/;token={}", self.socket, self.token.reveal())
+        format!("sc://localhost:{}/;token={}", self.port(), self.token.reveal())
     }
 }
 
@@ -83,6 +85,7 @@ pub struct Server {
     pid: u32,
     address: Address,
     log_path: PathBuf,
+    knut_folder: PathBuf,
     spark_version: String,
     java_version: String,
     reused: bool,
@@ -109,6 +112,7 @@ impl Server {
             pid,
             address: Address::new(port, state.token.clone()),
             log_path: project.log_path(),
+            knut_folder: location::last_path(project),
             spark_version: state.spark_version.clone(),
             java_version: state.java_version.clone(),
             reused,
@@ -128,6 +132,12 @@ impl Server {
     /// Its log, which is kept when it ends, until the start after the next.
     pub fn log_path(&self) -> &Path {
         &self.log_path
+    }
+
+    /// The path by which it calls the project's `.knut` folder: another one than
+    /// [`ProjectFolder::knut_folder`] where that has characters that Spark does not take as they are.
+    pub fn knut_folder(&self) -> &Path {
+        &self.knut_folder
     }
 
     /// The Spark that it runs, such as `4.3.0`.

@@ -55,20 +55,22 @@ async fn execute(
     // Everything that can be wrong without a server is told before one is asked.
     let project = Project::load_with_storage(&spec_path(project)?, storage)?;
     let graph = project.graph()?;
-    for warning in &project.warnings {
+    let target = choose(server, project.spec.remote.as_deref(), &project.root)?;
+    let connected = connect(target, printer).await?;
+    let (storage, is_exact) = connected.storage(&project);
+    for warning in project.warnings.iter().filter(|_| !is_exact) {
         printer.labelled(Tone::Doubtful, "warning", &warning.to_string());
         if let Some(help) = &warning.help {
             printer.detail("help", help);
         }
     }
-    let target = choose(server, project.spec.remote.as_deref(), &project.root)?;
-    let client = connect(target, printer).await?;
+    let client = connected.client;
     let what = if dry_run { "dry-run" } else { "run" };
     let (name, version) = (&project.spec.name, client.spark_version());
     printer.note(&format!("knut {what} {name} on {} (Spark {version})", client.endpoint()));
 
     let defined = client.define_graph(&graph).await?;
-    let options = RunOptions { storage: project.spec.storage.uri, refresh, dry_run };
+    let options = RunOptions { storage, refresh, dry_run };
     let mut state = ViewerState::default();
     let updates = client.run_updates(&defined, &options);
     if let Followed::Left = follow(&client, updates, &mut state, printer).await? {

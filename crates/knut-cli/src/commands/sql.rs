@@ -18,7 +18,7 @@ pub(crate) async fn run(args: SqlArgs, printer: &mut Printer) -> Result<ExitCode
     // A project is not needed, but its spec may name the server.
     let spec = spec_path(&args.project).ok().and_then(|spec| Project::load(&spec).ok());
     let in_spec = spec.and_then(|project| project.spec.remote);
-    let client = connect(choose(&args.server, in_spec.as_deref(), &folder)?, printer).await?;
+    let client = connect(choose(&args.server, in_spec.as_deref(), &folder)?, printer).await?.client;
     let mut state = ViewerState::default();
     let updates = client.execute_sql(&args.statement);
     if let Followed::Left = follow(&client, updates, &mut state, printer).await? {
