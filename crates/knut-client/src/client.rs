@@ -9,6 +9,7 @@ use proto::analyze_plan_request::{Analyze, SparkVersion};
 use proto::config_request::operation::OpType;
 use uuid::Uuid;
 
+use crate::capabilities::Capabilities;
 use crate::session::Session;
 use crate::{DefinedGraph, Endpoint, Error, ErrorKind, OperationId, RunOptions, UpdateStream, define, to_proto};
 
@@ -57,7 +58,7 @@ impl PipelinesClient {
             Some(proto::analyze_plan_response::Result::SparkVersion(version)) => version.version,
             _ => return Err(Error::new(ErrorKind::Protocol, what).because("its answer has no version")),
         };
-        if !has_pipelines(&spark_version) {
+        if !Capabilities::of_version(&spark_version).has_pipelines() {
             let what = format!("{} cannot run pipelines", session.endpoint());
             let reason = format!("it runs Spark {spark_version}; pipelines came with Spark 4.1");
             return Err(Error::new(ErrorKind::Unsupported, what).because(reason));
@@ -102,9 +103,14 @@ impl PipelinesClient {
     /// Dropping the future leaves a graph half defined; it is never run.
     ///
     /// # Errors
-    /// [`Server`](ErrorKind::Server) for the first definition that the server refuses, and what any
-    /// call may end in.
+    /// [`Unsupported`](ErrorKind::Unsupported) for what came with a later Spark, before anything is
+    /// sent; [`Server`](ErrorKind::Server) for the first definition that the server refuses; and what
+    /// any call may end in.
     pub async fn define_graph(&self, graph: &DataflowGraph) -> Result<DefinedGraph, Error> {
+        if let Some(reason) = Capabilities::of_version(&self.spark_version).refusal_of(graph) {
+            let what = format!("Spark {} on {} cannot run this graph", self.spark_version, self.endpoint());
+            return Err(Error::new(ErrorKind::Unsupported, what).because(reason));
+        }
         let (key, value) = POLLING_INTERVAL;
         let mut confs = BTreeMap::from([(key.to_owned(), value.to_owned())]);
         confs.extend(graph.sql_conf().clone());
@@ -182,25 +188,5 @@ impl std::fmt::Debug for PipelinesClient {
         let mut debug = f.debug_struct("PipelinesClient");
         debug.field("server", &self.session.endpoint().to_string()).field("spark_version", &self.spark_version);
         debug.finish_non_exhaustive()
-    }
-}
-
-/// Whether a Spark version is 4.1 or later. A version of unknown form is given the benefit of the doubt.
-fn has_pipelines(version: &str) -> bool {
-    let mut parts = version.split('.').map_while(|part| part.parse::<u32>().ok());
-    match (parts.next(), parts.next()) {
-        (Some(major), Some(minor)) => (major, minor) >= (4, 1),
-        _ => true,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pipelines_came_with_4_1() {
-        assert!(["4.1.0", "4.3.0", "5.0.0-SNAPSHOT", "next"].into_iter().all(has_pipelines));
-        assert!(!["3.5.6", "4.0.1"].into_iter().any(has_pipelines));
     }
 }

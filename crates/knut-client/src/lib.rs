@@ -28,6 +28,7 @@
 //!
 //! Wire types stop inside this crate; its interface takes and gives model and viewer types.
 
+mod capabilities;
 mod client;
 mod define;
 mod endpoint;
