@@ -1,0 +1,90 @@
+//! What changed between two pictures.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::{Picture, PictureEdge, PictureNode};
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// A node is new.
+    NodeAdded(PictureNode),
+    /// A node is gone.
+    NodeRemoved(PictureNode),
+    /// A node has another kind.
+    NodeChanged {
+        /// As it was.
+        before: PictureNode,
+        /// As it is.
+        after: PictureNode,
+    },
+    /// An edge is new.
+    EdgeAdded(PictureEdge),
+    /// An edge is gone.
+    EdgeRemoved(PictureEdge),
+}
+
+/// The changes from one picture to another: nodes before edges, each by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PictureDiff {
+    changes: Vec<Change>,
+}
+
+impl PictureDiff {
+    /// The changes; empty when both are the same. That a node moved in its file is none.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+}
+
+impl Picture {
+    /// What changed since `before`.
+    pub fn diff(&self, before: &Self) -> PictureDiff {
+        let by_name = |picture: &Self| -> BTreeMap<String, PictureNode> {
+            picture.nodes.iter().map(|node| (node.name.clone(), node.clone())).collect()
+        };
+        let (old, new) = (by_name(before), by_name(self));
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        let node = |name: &String| match (old.get(name), new.get(name)) {
+            (None, Some(after)) => Some(Change::NodeAdded(after.clone())),
+            (Some(before), None) => Some(Change::NodeRemoved(before.clone())),
+            (Some(before), Some(after)) if before.kind != after.kind => {
+                Some(Change::NodeChanged { before: before.clone(), after: after.clone() })
+            }
+            _ => None,
+        };
+        let (old, new) = (set_of(before), set_of(self));
+        let removed = old.difference(&new).map(|edge| Change::EdgeRemoved((*edge).clone()));
+        let added = new.difference(&old).map(|edge| Change::EdgeAdded((*edge).clone()));
+        PictureDiff { changes: names.into_iter().filter_map(node).chain(removed).chain(added).collect() }
+    }
+}
+
+fn set_of(picture: &Picture) -> BTreeSet<&PictureEdge> {
+    picture.edges.iter().collect()
+}
+
+/// One line for each change, `+` for what is new, `-` for what is gone, `~` for what changed.
+impl fmt::Display for PictureDiff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for change in &self.changes {
+            match change {
+                Change::NodeAdded(node) => writeln!(f, "+ {} ({})", node.name.escape_debug(), node.kind)?,
+                Change::NodeRemoved(node) => writeln!(f, "- {} ({})", node.name.escape_debug(), node.kind)?,
+                Change::NodeChanged { before, after } => {
+                    writeln!(f, "~ {} ({}, was {})", after.name.escape_debug(), after.kind, before.kind)?;
+                }
+                Change::EdgeAdded(edge) => writeln!(f, "+ {}", shown(edge))?,
+                Change::EdgeRemoved(edge) => writeln!(f, "- {}", shown(edge))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn shown(edge: &PictureEdge) -> String {
+    let streaming = if edge.streaming { " (stream)" } else { "" };
+    format!("{} -> {}{streaming}", edge.from.escape_debug(), edge.to.escape_debug())
+}
