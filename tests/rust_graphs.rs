@@ -4,7 +4,6 @@
 
 use std::process::Command;
 
-use futures::StreamExt as _;
 use knut_client::{DefinedGraph, PipelinesClient, RunOptions};
 use knut_model::{AutoCdc, CdcColumns, DataflowGraph, Dataset, Flow, Query, RefreshSelection, SourceRead};
 use knut_tests::{Project, built};
@@ -49,12 +48,7 @@ fn the_example_gives_the_rows_of_the_project(project: &mut Project, remote: &str
 }
 
 async fn run(client: &PipelinesClient, graph: &DefinedGraph, options: &RunOptions) -> ViewerState {
-    let mut state = ViewerState::default();
-    let mut updates = client.run_updates(graph, options);
-    while let Some(update) = updates.next().await {
-        state.apply(update);
-    }
-    state
+    client.run_updates(graph.clone(), options).to_end().await
 }
 
 /// SQL cannot stream from files, a relation with named inputs can; and the server's names are the
@@ -74,8 +68,8 @@ async fn a_flow_reads_a_stream_by_a_name_of_its_own(client: &PipelinesClient, op
     let names: Vec<String> = defined.flows.iter().map(|flow| flow.resolved.event_name()).collect();
     assert_eq!(names, ["spark_catalog.default.doubled", "spark_catalog.default.left_out"]);
     let refresh = vec![knut_model::Identifier::parse("doubled").unwrap()];
-    let refresh = RefreshSelection::Some { refresh, full_refresh: Vec::new() };
-    let state = run(client, &defined, &RunOptions { refresh, ..options.clone() }).await;
+    let refresh = RefreshSelection::only(refresh, Vec::new()).unwrap();
+    let state = run(client, &defined, &options.clone().refresh(refresh)).await;
     assert_eq!(state.outcome(), Some(&RunOutcome::Succeeded));
     let statuses: Vec<_> = state.flows().iter().map(|flow| (flow.name(), flow.status())).collect();
     assert_eq!(statuses, [(names[0].as_str(), FlowStatus::Completed), (names[1].as_str(), FlowStatus::Excluded)]);
@@ -94,7 +88,7 @@ async fn changes_are_checked_in_a_dry_run(client: &PipelinesClient, options: &Ru
             .unwrap()
     };
     let changes = AutoCdc::new("changes", ["id"], "at").apply_as_deletes("op = 'D'").columns(of(&["op"]));
-    let dry = RunOptions { dry_run: true, ..options.clone() };
+    let dry = options.clone().dry_run(true);
     for good in [changes.clone(), changes.clone().scd_type_2(of(&["at"]))] {
         let defined = client.define_graph(&graph(good)).await.unwrap();
         assert_eq!(run(client, &defined, &dry).await.outcome(), Some(&RunOutcome::Succeeded));
@@ -113,7 +107,7 @@ async fn a_graph_runs_once(client: &PipelinesClient, options: &RunOptions) {
     let graph =
         DataflowGraph::builder().dataset(Dataset::materialized_view("once").query("SELECT 1 AS x")).build().unwrap();
     let defined = client.define_graph(&graph).await.unwrap();
-    let dry = RunOptions { dry_run: true, ..options.clone() };
+    let dry = options.clone().dry_run(true);
     assert_eq!(run(client, &defined, &dry).await.outcome(), Some(&RunOutcome::Succeeded));
     let state = run(client, &defined, options).await;
     let Some(RunOutcome::Failed(diagnostic)) = state.outcome() else { panic!("{:?}", state.outcome()) };

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
 use knut_proto::spark::connect as proto;
-use knut_testkit::scripted::{Exchange, ScriptedServer, command_result, complete, event, spark_error};
+use knut_testkit::scripted::{End, Exchange, ScriptedServer, command_result, complete, event, spark_error};
 use knut_tests::{Project, Ran};
 use proto::pipeline_command_result::{CreateDataflowGraphResult, ResultType};
 use tonic::Status;
@@ -36,7 +36,7 @@ async fn a_lost_connection_is_said_and_survived() {
         Exchange::Execute(
             "ExecutePlan",
             vec![event("1", "Flow c.d.a is PLANNING.")],
-            Some(Status::unavailable("gone")),
+            End::Error(Status::unavailable("gone")),
         ),
         Exchange::reattach(vec![
             event("2", "Flow c.d.a has COMPLETED."),
@@ -58,9 +58,10 @@ async fn a_run_cancelled_by_someone_else_is_no_failure() {
     let cancelled =
         spark_error("OPERATION_CANCELED", "[OPERATION_CANCELED] Operation has been canceled. SQLSTATE: HY008", None);
     let running = vec![event("1", "Flow c.d.a is RUNNING."), event("2", "Flow c.d.b is QUEUED.")];
-    let ran = run(registered(vec![Exchange::Execute("ExecutePlan", running, Some(cancelled)), Exchange::Release]))
-        .await
-        .expect(8);
+    let ran =
+        run(registered(vec![Exchange::Execute("ExecutePlan", running, End::Error(cancelled)), Exchange::Release]))
+            .await
+            .expect(8);
     assert!(ran.stderr.contains("were running and may still commit: c.d.a"), "{}", ran.told());
     assert!(
         ran.stdout.starts_with("run CANCELLED in ") && ran.stdout.ends_with(": 1 not run, 1 unknown\n"),
@@ -75,9 +76,7 @@ async fn a_lost_session_is_an_unknown_outcome() {
     let closed =
         spark_error("INVALID_HANDLE.SESSION_CLOSED", "[INVALID_HANDLE.SESSION_CLOSED] closed. SQLSTATE: 08003", None);
     let running = vec![event("1", "Flow c.d.a is RUNNING.")];
-    let ran = run(registered(vec![Exchange::Execute("ExecutePlan", running, Some(closed)), Exchange::Release]))
-        .await
-        .expect(9);
+    let ran = run(registered(vec![Exchange::Execute("ExecutePlan", running, End::Error(closed))])).await.expect(9);
     assert!(
         ran.stderr.contains("error: nobody can say how the run ended\n  [INVALID_HANDLE.SESSION_CLOSED]"),
         "{}",

@@ -17,7 +17,7 @@ use crate::{DefinedGraph, Endpoint, Error, ErrorKind, OperationId, RunOptions, U
 /// chain of flows a second per level (Observed: Spark 4.3.0).
 const POLLING_INTERVAL: (&str, &str) = ("spark.sql.pipelines.execution.streamstate.pollingInterval", "100ms");
 
-/// A client of one Spark Connect session. Clones share the session.
+/// A client of one Spark Connect session. Clones share the session. It needs a tokio runtime.
 ///
 /// Dropping it closes the connection only: the server forgets an idle session after an hour, or at
 /// once after [`close`](Self::close).
@@ -98,14 +98,16 @@ impl PipelinesClient {
     }
 
     /// Registers a graph. Its confs become the session's too, as the reference does, so that a
-    /// session is best used for one graph.
+    /// session is best used for one graph. Unless they say otherwise, the session's runs look for
+    /// flows to start every 100 ms instead of every second.
     ///
     /// Dropping the future leaves a graph half defined; it is never run.
     ///
     /// # Errors
     /// [`Unsupported`](ErrorKind::Unsupported) for what came with a later Spark, before anything is
-    /// sent; [`Server`](ErrorKind::Server) for the first definition that the server refuses; and what
-    /// any call may end in.
+    /// sent; [`Server`](ErrorKind::Server) for the first definition that the server refuses; and
+    /// as any call [`Transport`](ErrorKind::Transport), [`Timeout`](ErrorKind::Timeout),
+    /// [`Auth`](ErrorKind::Auth) or [`Protocol`](ErrorKind::Protocol).
     pub async fn define_graph(&self, graph: &DataflowGraph) -> Result<DefinedGraph, Error> {
         if let Some(reason) = Capabilities::of_version(&self.spark_version).refusal_of(graph) {
             let what = format!("Spark {} on {} cannot run this graph", self.spark_version, self.endpoint());
@@ -114,14 +116,15 @@ impl PipelinesClient {
         let (key, value) = POLLING_INTERVAL;
         let mut confs = BTreeMap::from([(key.to_owned(), value.to_owned())]);
         confs.extend(graph.sql_conf().clone());
-        for warning in self.set_confs(&confs).await? {
-            tracing::warn!("{warning}");
-        }
-        define::define_graph(&self.session, graph).await
+        let warnings = self.set_confs(&confs).await?;
+        let defined = define::define_graph(&self.session, graph).await?;
+        Ok(DefinedGraph { warnings, ..defined })
     }
 
-    /// Runs a graph. The server runs each graph once, also if it was a dry run or failed.
-    pub fn run_updates(&self, graph: &DefinedGraph, options: &RunOptions) -> UpdateStream {
+    /// Runs a graph that this client, or a clone of it, has defined. The server runs each graph once,
+    /// also if that was a dry run or failed, so the graph is used up.
+    #[expect(clippy::needless_pass_by_value, reason = "the graph is used up")]
+    pub fn run_updates(&self, graph: DefinedGraph, options: &RunOptions) -> UpdateStream {
         let plan = to_proto::pipeline_plan(to_proto::start_run(&graph.id, options));
         self.updates(plan, vec![UpdateKind::GraphDefined(graph.update())], options.dry_run)
     }
@@ -138,7 +141,8 @@ impl PipelinesClient {
     /// Spark stops no flow in mid-run: flows that are running go on and commit, later ones do not start.
     ///
     /// # Errors
-    /// What any call may end in.
+    /// [`Transport`](ErrorKind::Transport), [`Timeout`](ErrorKind::Timeout),
+    /// [`Auth`](ErrorKind::Auth), [`Server`](ErrorKind::Server) or [`Protocol`](ErrorKind::Protocol).
     pub async fn interrupt(&self, operation_id: OperationId) -> Result<bool, Error> {
         let operation_id = operation_id.to_string();
         let request = proto::InterruptRequest {
@@ -158,7 +162,7 @@ impl PipelinesClient {
     /// Ends the session on the server. While a run goes on the server answers only after its end.
     ///
     /// # Errors
-    /// What any call may end in; the session ends all the same unless the connection is lost.
+    /// As any call; the session ends all the same unless the connection is lost.
     pub async fn close(self) -> Result<(), Error> {
         let request = proto::ReleaseSessionRequest {
             session_id: self.session.id(),

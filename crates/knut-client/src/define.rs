@@ -41,10 +41,13 @@ pub struct DefinedGraph {
     pub datasets: Vec<DefinedDataset>,
     /// The flows that were defined one by one, not those of SQL files.
     pub flows: Vec<DefinedFlow>,
+    /// What the server said of confs that it did not take; empty when it took all.
+    pub warnings: Vec<String>,
 }
 
 /// A dataset with the name that the server gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DefinedDataset {
     /// Its kind.
     pub kind: DatasetKind,
@@ -56,10 +59,12 @@ pub struct DefinedDataset {
 
 /// A flow with the name that the server gave it, which is the one in events.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DefinedFlow {
     /// Its name as the server resolved it.
     pub resolved: ResolvedIdentifier,
-    /// The dataset it writes into, as events spell names.
+    /// The dataset it writes into, as events spell names; as the author wrote it if a SQL file
+    /// defines that dataset.
     pub target: String,
 }
 
@@ -78,7 +83,9 @@ impl DefinedGraph {
 /// Registers `graph`: the graph itself, then its datasets, then its flows, then its SQL files.
 pub(crate) async fn define_graph(session: &Session, graph: &DataflowGraph) -> Result<DefinedGraph, Error> {
     let id = create(session, graph).await?;
-    let mut defined = DefinedGraph { id, datasets: Vec::new(), flows: Vec::new() };
+    let mut defined = DefinedGraph { id, datasets: Vec::new(), flows: Vec::new(), warnings: Vec::new() };
+    let key = |name: &Identifier| name.key(graph.default_catalog(), graph.default_database());
+    let mut event_names = BTreeMap::new();
     for dataset in graph.datasets() {
         let what = format!("cannot define the {} {}", dataset.kind, dataset.name);
         let command = to_proto::define_output(&defined.id, dataset).ok_or_else(|| {
@@ -89,6 +96,7 @@ pub(crate) async fn define_graph(session: &Session, graph: &DataflowGraph) -> Re
             _ => None,
         };
         let resolved = resolved.and_then(from_proto::resolved_identifier).ok_or_else(|| no_name(&what))?;
+        event_names.insert(key(&dataset.name), resolved.event_name());
         defined.datasets.push(DefinedDataset { kind: dataset.kind, name: dataset.name.clone(), resolved });
     }
     for flow in graph.flows() {
@@ -101,8 +109,7 @@ pub(crate) async fn define_graph(session: &Session, graph: &DataflowGraph) -> Re
             _ => None,
         };
         let resolved = resolved.and_then(from_proto::resolved_identifier).ok_or_else(|| no_name(&what))?;
-        let target = defined.datasets.iter().find(|dataset| dataset.name == flow.target);
-        let target = target.map_or_else(|| flow.target.to_string(), |dataset| dataset.resolved.event_name());
+        let target = event_names.get(&key(&flow.target)).cloned().unwrap_or_else(|| flow.target.to_string());
         defined.flows.push(DefinedFlow { resolved, target });
     }
     for file in graph.sql_files() {
@@ -159,7 +166,7 @@ async fn command_result(session: &Session, what: &str, command: CommandType) -> 
                 Ok(response) => response,
                 Err(status) => return Err(session.error(what, classify(&status)).await),
             };
-            session.check(what, &response)?;
+            let response = session.checked(what, response)?;
             if let Some(ResponseType::PipelineCommandResult(command_result)) = response.response_type {
                 result = Some(command_result.result_type);
             }

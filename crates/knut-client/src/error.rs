@@ -36,6 +36,8 @@ struct Inner {
     kind: ErrorKind,
     what: Cow<'static, str>,
     cause: Option<Cause>,
+    is_retryable: bool,
+    is_session_lost: bool,
 }
 
 enum Cause {
@@ -50,7 +52,8 @@ struct Reason(String);
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, what: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner { kind, what: what.into(), cause: None }))
+        let is_retryable = matches!(kind, ErrorKind::Timeout);
+        Self(Box::new(Inner { kind, what: what.into(), cause: None, is_retryable, is_session_lost: false }))
     }
 
     pub(crate) fn usage(what: impl Into<Cow<'static, str>>) -> Self {
@@ -67,7 +70,21 @@ impl Error {
             Some("OPERATION_CANCELED") => ErrorKind::Cancelled,
             _ => ErrorKind::Server,
         };
-        Self(Box::new(Inner { kind, what: what.into(), cause: Some(Cause::Server(server)) }))
+        let mut error = Self::new(kind, what);
+        error.0.is_session_lost = server.is_session_lost();
+        error.0.cause = Some(Cause::Server(server));
+        error
+    }
+
+    pub(crate) fn session_lost(what: impl Into<Cow<'static, str>>, reason: &str) -> Self {
+        let mut error = Self::new(ErrorKind::Protocol, what).because(reason);
+        error.0.is_session_lost = true;
+        error
+    }
+
+    pub(crate) fn retryable(mut self, is_retryable: bool) -> Self {
+        self.0.is_retryable = is_retryable;
+        self
     }
 
     /// What kind of failure this is.
@@ -83,9 +100,15 @@ impl Error {
         }
     }
 
+    /// Whether the same call may work a little later. It may also have been carried out: only its
+    /// answer is sure to be missing.
+    pub fn is_retryable(&self) -> bool {
+        self.0.is_retryable
+    }
+
     /// Whether the session is gone, and with it every graph that was defined in it.
     pub fn is_session_lost(&self) -> bool {
-        self.server().is_some_and(ServerError::is_session_lost)
+        self.0.is_session_lost
     }
 }
 

@@ -18,8 +18,10 @@ const MAX_WAIT: Duration = Duration::from_mins(1);
 const JITTER_FROM: Duration = Duration::from_secs(2);
 const MAX_JITTER: Duration = Duration::from_millis(500);
 const MAX_SERVER_DELAY: Duration = Duration::from_mins(10);
-/// How many streams in a row may end gracefully without a response.
+/// How many streams in a row may end gracefully at once and without a response.
 const MAX_EMPTY_ROUNDS: u32 = 100;
+/// A stream that was open this long did its part even if nothing came.
+const FULL_ROUND: Duration = Duration::from_secs(10);
 /// How often a plan that the server does not know is sent again.
 const MAX_EXECUTES: u32 = 3;
 
@@ -33,12 +35,17 @@ pub(crate) enum Input {
         /// Whether it is `result_complete`.
         is_complete: bool,
     },
-    /// The stream ended without an error.
-    EndOfStream,
+    /// The stream ended without an error, so long after it was opened.
+    EndOfStream {
+        /// How long.
+        open_for: Duration,
+    },
     /// The stream or the call that should open it failed.
     Failed(Failure),
     /// Nothing came for too long.
     Silence,
+    /// The answer shows that the server forgot the session, or is another one.
+    SessionLost(String),
 }
 
 /// What to do next.
@@ -83,8 +90,12 @@ pub(crate) enum Ending {
     Complete,
     /// The server reported an error that ends it.
     Verdict(ServerError),
+    /// The server forgot the execution, or the messages of it that are missing here.
+    Forgotten(ServerError),
     /// Nobody can say.
     Lost(String),
+    /// The server is another one than before: it was restarted, and the session is gone.
+    SessionLost(String),
 }
 
 /// One execution.
@@ -118,8 +129,11 @@ impl Execution {
                 self.n_empty_rounds = 0;
                 if is_complete { Action::End(Ending::Complete) } else { Action::Read }
             }
-            Input::EndOfStream => self.after_graceful_end(),
-            Input::Silence => self.retry(&TransportFailure::new("the server fell silent"), jitter),
+            Input::EndOfStream { open_for } => self.after_graceful_end(open_for),
+            // The server may have nothing to say, or the connection may be dead: a new stream tells.
+            // If it cannot be opened, that counts as a failure of its own.
+            Input::Silence => self.reattach(Duration::ZERO, None),
+            Input::SessionLost(reason) => Action::End(Ending::SessionLost(reason)),
             Input::Failed(Failure::Transport(failure)) => self.retry(&failure, jitter),
             Input::Failed(Failure::Verdict(error)) => self.after_verdict(error, jitter),
             Input::Failed(Failure::Auth(reason) | Failure::Unsupported(reason)) => Action::End(Ending::Lost(reason)),
@@ -136,8 +150,9 @@ impl Execution {
         Action::Open { open: Open::Reattach(self.last_response_id.clone()), wait, retry }
     }
 
-    fn after_graceful_end(&mut self) -> Action {
-        if self.has_read {
+    fn after_graceful_end(&mut self, open_for: Duration) -> Action {
+        if self.has_read || open_for >= FULL_ROUND {
+            self.n_empty_rounds = 0;
             return self.reattach(Duration::ZERO, None);
         }
         self.n_empty_rounds += 1;
@@ -168,7 +183,12 @@ impl Execution {
             let retry = Retry { reason: error.message, attempt: self.n_retries.max(1) };
             return self.execute(Some(retry));
         }
-        Action::End(Ending::Verdict(error))
+        // These say that the messages or the execution are not there, not how the execution ended.
+        let forgotten = error.error_class.as_deref().is_some_and(|class| {
+            class.starts_with("INVALID_CURSOR.")
+                || (class.starts_with("INVALID_HANDLE.") && class != "INVALID_HANDLE.OPERATION_ABANDONED")
+        });
+        Action::End(if forgotten { Ending::Forgotten(error) } else { Ending::Verdict(error) })
     }
 }
 
@@ -184,6 +204,9 @@ fn retry_wait(attempt: u32, server_delay: Option<Duration>, jitter: f64) -> Dura
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+
+    /// A stream that ends at once.
+    const END: Input = Input::EndOfStream { open_for: Duration::ZERO };
 
     fn response(id: &str) -> Input {
         Input::Response { id: id.to_owned(), is_complete: false }
@@ -230,23 +253,43 @@ mod tests {
             }
             Action::End(Ending::Complete) => "complete".to_owned(),
             Action::End(Ending::Verdict(error)) => format!("verdict {}", error.message),
+            Action::End(Ending::Forgotten(error)) => format!("forgotten {}", error.message),
             Action::End(Ending::Lost(reason)) => format!("lost {reason}"),
+            Action::End(Ending::SessionLost(reason)) => format!("session lost {reason}"),
         }
     }
 
     #[test]
     fn a_graceful_end_is_not_the_end() {
-        let told =
-            run(vec![response("a"), Input::EndOfStream, response("b"), complete(), Input::EndOfStream, broken()]);
+        let told = run(vec![response("a"), END, response("b"), complete(), END, broken()]);
         assert_eq!(told, ["execute in 0", "read", "reattach a in 0", "read", "complete", "complete", "complete"]);
     }
 
     #[test]
     fn empty_rounds_keep_the_last_id_back_off_and_end() {
-        let told = run(vec![response("a"), Input::EndOfStream, Input::EndOfStream, Input::EndOfStream]);
+        let told = run(vec![response("a"), END, END, END]);
         assert_eq!(told[2..], ["reattach a in 0", "reattach a in 0", "reattach a in 100"]);
-        let many = run(std::iter::repeat_n(Input::EndOfStream, 101).collect());
+        let many = run(std::iter::repeat_n(END, 101).collect());
         assert_eq!(many.last().unwrap(), "lost the server ends every stream without a response");
+    }
+
+    /// A healthy run may have nothing to say for hours.
+    #[test]
+    fn silence_costs_nothing() {
+        let full = || Input::EndOfStream { open_for: Duration::from_mins(2) };
+        let quiet = std::iter::repeat_n([Input::Silence, full()], 500).flatten().collect();
+        assert!(run(quiet)[1..].iter().all(|told| told == "reattach - in 0"));
+    }
+
+    /// What tells that messages are missing says nothing about the execution, which may still run.
+    #[test]
+    fn what_the_server_forgot_is_no_verdict() {
+        let last = |class| run(vec![response("a"), verdict(class)]).pop().unwrap();
+        assert_eq!(last("INVALID_CURSOR.POSITION_NOT_AVAILABLE"), "forgotten INVALID_CURSOR.POSITION_NOT_AVAILABLE");
+        assert_eq!(last("INVALID_HANDLE.SESSION_CLOSED"), "forgotten INVALID_HANDLE.SESSION_CLOSED");
+        assert_eq!(last("INVALID_HANDLE.OPERATION_ABANDONED"), "verdict INVALID_HANDLE.OPERATION_ABANDONED");
+        let plain = Input::Failed(crate::status::classify(&tonic::Status::internal("a proxy's words")));
+        assert_eq!(run(vec![response("a"), plain]).pop().unwrap(), "lost a proxy's words");
     }
 
     #[test]
@@ -276,16 +319,16 @@ mod tests {
                 "reattach - in 50 try 1",
                 "execute in 0 try 1",
                 "execute in 0 try 1",
-                "verdict INVALID_HANDLE.OPERATION_NOT_FOUND"
+                "forgotten INVALID_HANDLE.OPERATION_NOT_FOUND"
             ]
         );
         assert_eq!(
             run(vec![response("a"), broken(), not_found()]).last().unwrap(),
-            "verdict INVALID_HANDLE.OPERATION_NOT_FOUND"
+            "forgotten INVALID_HANDLE.OPERATION_NOT_FOUND"
         );
         assert_eq!(
             run(vec![broken(), verdict("INVALID_HANDLE.SESSION_NOT_FOUND")]).last().unwrap(),
-            "verdict INVALID_HANDLE.SESSION_NOT_FOUND"
+            "forgotten INVALID_HANDLE.SESSION_NOT_FOUND"
         );
     }
 

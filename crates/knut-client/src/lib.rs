@@ -16,7 +16,7 @@
 //!     .build()?;
 //! let client = PipelinesClient::connect("sc://localhost:15002").await?;
 //! let defined = client.define_graph(&graph).await?;
-//! let mut updates = client.run_updates(&defined, &RunOptions::new("file:///tmp/storage"));
+//! let mut updates = client.run_updates(defined, &RunOptions::new("file:///tmp/storage"));
 //! let mut state = ViewerState::default();
 //! while let Some(update) = updates.next().await {
 //!     state.apply(update);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use knut_proto::spark::connect as proto;
 use proto::execute_plan_request::{RequestOption, request_option};
 use proto::execute_plan_response::ResponseType;
+use tokio::time::Instant;
 use tonic::Streaming;
 use uuid::Uuid;
 
@@ -12,9 +13,9 @@ use crate::execution::{Action, Ending, Execution, Input, Open, Retry};
 use crate::session::Session;
 use crate::status::classify;
 
-/// How long a stream may stay silent. The server reports progress every two seconds unless told
-/// otherwise, and attaching again costs nothing.
-const SILENCE: Duration = Duration::from_mins(2);
+/// How long a stream may stay silent before another one is opened. The server ends each by itself
+/// after two minutes, so that a stream that is open longer is most likely dead.
+const SILENCE: Duration = Duration::from_mins(3);
 /// How long the farewell to the server may hold up the end.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -27,6 +28,7 @@ pub(crate) struct ResponseStream {
     execution: Execution,
     next: Option<Action>,
     stream: Option<Streaming<proto::ExecutePlanResponse>>,
+    opened_at: Instant,
     /// Whether the next response ends an outage that the caller was told of.
     is_lost: bool,
 }
@@ -61,7 +63,16 @@ impl ResponseStream {
         };
         let mut execution = Execution::default();
         let next = Some(execution.start());
-        Self { session, request, operation_id, execution, next, stream: None, is_lost: false }
+        Self {
+            session,
+            request,
+            operation_id,
+            execution,
+            next,
+            stream: None,
+            opened_at: Instant::now(),
+            is_lost: false,
+        }
     }
 
     /// What happens next. After [`Step::Ended`] it is not called again.
@@ -89,6 +100,7 @@ impl ResponseStream {
                     match self.open(open).await {
                         Ok(stream) => {
                             self.stream = Some(stream);
+                            self.opened_at = Instant::now();
                             if std::mem::take(&mut self.is_lost) {
                                 return Step::Back;
                             }
@@ -136,21 +148,18 @@ impl ResponseStream {
     }
 
     async fn read(&mut self) -> (Input, Option<Box<proto::ExecutePlanResponse>>) {
-        let Some(stream) = &mut self.stream else { return (Input::EndOfStream, None) };
+        let end = Input::EndOfStream { open_for: self.opened_at.elapsed() };
+        let Some(stream) = &mut self.stream else { return (end, None) };
         match tokio::time::timeout(SILENCE, stream.message()).await {
             Ok(Ok(Some(response))) => {
-                if let Err(error) = self.session.check("cannot follow the execution", &response) {
-                    let failure = crate::status::Failure::Unsupported(crate::status::chain(
-                        "",
-                        std::error::Error::source(&error),
-                    ));
-                    return (Input::Failed(failure), None);
+                if let Err(reason) = self.session.check(&response) {
+                    return (Input::SessionLost(reason.to_owned()), None);
                 }
                 let is_complete = matches!(response.response_type, Some(ResponseType::ResultComplete(_)));
                 let id = response.response_id.clone();
                 (Input::Response { id, is_complete }, Some(Box::new(response)))
             }
-            Ok(Ok(None)) => (Input::EndOfStream, None),
+            Ok(Ok(None)) => (end, None),
             Ok(Err(status)) => (Input::Failed(classify(&status)), None),
             Err(_) => (Input::Silence, None),
         }
@@ -158,12 +167,14 @@ impl ResponseStream {
 
     /// Fetches what the server kept of its verdict and lets it forget the execution.
     ///
-    /// Not after a loss: on a live execution the release would be a kill.
+    /// Not after a loss, nor when the server only misses messages: on a live execution the release
+    /// would be a kill.
     async fn finish(&self, ending: Ending) -> Ending {
         let ending = match ending {
             Ending::Verdict(error) => Ending::Verdict(self.session.complete(error).await),
             Ending::Complete => Ending::Complete,
-            Ending::Lost(_) => return ending,
+            Ending::Forgotten(error) => return Ending::Forgotten(self.session.complete(error).await),
+            Ending::Lost(_) | Ending::SessionLost(_) => return ending,
         };
         let release =
             proto::release_execute_request::Release::ReleaseAll(proto::release_execute_request::ReleaseAll {});

@@ -10,7 +10,7 @@ use futures::stream::BoxStream;
 use futures::{Stream, StreamExt as _};
 use knut_model::RefreshSelection;
 use knut_proto::spark::connect as proto;
-use knut_viewer::{ConnectionChange, Diagnostic, ExecutionProgress, RunOutcome, UpdateKind, ViewerUpdate};
+use knut_viewer::{ConnectionChange, Diagnostic, ExecutionProgress, RunOutcome, UpdateKind, ViewerState, ViewerUpdate};
 use uuid::Uuid;
 
 use crate::execution::Ending;
@@ -20,6 +20,7 @@ use crate::session::Session;
 
 /// What to run and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RunOptions {
     /// Where streaming checkpoints are kept: a URI with a scheme, as the server sees it. Needed by
     /// every run, a dry one too.
@@ -35,6 +36,20 @@ impl RunOptions {
     /// A run of everything with its checkpoints at `storage`.
     pub fn new(storage: impl Into<String>) -> Self {
         Self { storage: storage.into(), refresh: RefreshSelection::All, dry_run: false }
+    }
+
+    /// Chooses which datasets to update.
+    #[must_use]
+    pub fn refresh(mut self, refresh: RefreshSelection) -> Self {
+        self.refresh = refresh;
+        self
+    }
+
+    /// Checks the graph only, or not.
+    #[must_use]
+    pub fn dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
+        self
     }
 }
 
@@ -72,12 +87,21 @@ impl UpdateStream {
             let update = follower.next().await?;
             Some((update, follower))
         });
-        Self { operation_id, updates: updates.boxed() }
+        Self { operation_id, updates: updates.fuse().boxed() }
     }
 
     /// Which execution on the server this is.
     pub fn operation_id(&self) -> OperationId {
         self.operation_id
+    }
+
+    /// Follows the run to its end and gives the state that it ended in.
+    pub async fn to_end(mut self) -> ViewerState {
+        let mut state = ViewerState::default();
+        while let Some(update) = self.next().await {
+            state.apply(update);
+        }
+        state
     }
 }
 
@@ -144,20 +168,17 @@ impl Follower {
 /// What an ending says of the run.
 fn outcome(ending: Ending) -> RunOutcome {
     let cancelled = ["OPERATION_CANCELED", "INVALID_HANDLE.OPERATION_ABANDONED"];
-    // The server has lost the run or its messages; what became of it, it does not say.
-    let unknown = [
-        "INVALID_HANDLE.OPERATION_NOT_FOUND",
-        "INVALID_CURSOR.POSITION_NOT_FOUND",
-        "INVALID_CURSOR.POSITION_NOT_AVAILABLE",
-        "INVALID_CURSOR.DISCONNECTED",
-    ];
     match ending {
         Ending::Complete => RunOutcome::Succeeded,
         Ending::Verdict(error) if error.is_class(&cancelled) => RunOutcome::Cancelled(diagnostic(error)),
-        Ending::Verdict(error) if error.is_class(&unknown) || error.is_session_lost() => {
-            RunOutcome::Unknown(diagnostic(error))
-        }
         Ending::Verdict(error) => RunOutcome::Failed(diagnostic(error)),
+        Ending::Forgotten(error) => RunOutcome::Unknown(diagnostic(error)),
+        Ending::SessionLost(reason) => {
+            // The class that the server itself gives for it, had it been asked.
+            let mut diagnostic = Diagnostic::from_text(reason);
+            diagnostic.error_class = Some("INVALID_HANDLE.SESSION_CHANGED".to_owned());
+            RunOutcome::Unknown(diagnostic)
+        }
         Ending::Lost(reason) => RunOutcome::Unknown(Diagnostic::from_text(reason)),
     }
 }

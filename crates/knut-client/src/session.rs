@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use knut_proto::spark::connect as proto;
 use proto::spark_connect_service_client::SparkConnectServiceClient;
-use tonic::metadata::{MetadataKey, MetadataValue};
+use tonic::metadata::{MetadataKey, MetadataMap, MetadataValue};
 use tonic::transport::{Channel, ClientTlsConfig};
 use uuid::Uuid;
 
@@ -33,6 +33,28 @@ struct Inner {
     /// Known from the first answer on; another one later means that the server was restarted.
     server_side_session_id: OnceLock<String>,
     client_type: String,
+    headers: MetadataMap,
+}
+
+/// What is said of a server that is another one than before.
+const RESTARTED: &str = "the server was restarted, and the session with its graphs is gone";
+
+/// The headers that every call carries.
+fn headers(endpoint: &Endpoint) -> Result<MetadataMap, Error> {
+    let mut headers = MetadataMap::new();
+    let token = endpoint.token.as_ref().map(|token| ("authorization", format!("Bearer {}", token.expose())));
+    let others = endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.expose().to_owned()));
+    for (name, value) in others.chain(token) {
+        let key = MetadataKey::from_bytes(name.as_bytes());
+        let (Ok(key), Ok(mut value)) = (key, MetadataValue::try_from(value)) else {
+            let what = if name == "authorization" { "token" } else { name };
+            let reason = format!("the {what} cannot be sent as a header: it has characters that none may have");
+            return Err(Error::usage(format!("cannot connect to {endpoint}")).because(reason));
+        };
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    Ok(headers)
 }
 
 /// An answer that names the session it belongs to.
@@ -55,9 +77,7 @@ answers!(
     proto::AnalyzePlanResponse,
     proto::ConfigResponse,
     proto::InterruptResponse,
-    proto::ReleaseExecuteResponse,
     proto::ReleaseSessionResponse,
-    proto::FetchErrorDetailsResponse,
     proto::ExecutePlanResponse
 );
 
@@ -66,6 +86,7 @@ impl Session {
     pub(crate) async fn connect(endpoint: Endpoint) -> Result<Self, Error> {
         let what = format!("cannot connect to {endpoint}");
         let uses_tls = endpoint.uses_tls()?;
+        let headers = headers(&endpoint)?;
         let scheme = if uses_tls { "https" } else { "http" };
         let broken = |reason: String| Error::new(ErrorKind::Transport, what.clone()).because(reason);
         let mut channel = Channel::from_shared(format!("{scheme}://{endpoint}"))
@@ -100,6 +121,7 @@ impl Session {
             session_id,
             server_side_session_id: OnceLock::new(),
             client_type,
+            headers,
         })))
     }
 
@@ -130,20 +152,7 @@ impl Session {
 
     /// A request with the headers that every call carries.
     pub(crate) fn request<T>(&self, message: T) -> tonic::Request<T> {
-        let mut request = tonic::Request::new(message);
-        let endpoint = &self.0.endpoint;
-        let token = endpoint.token.as_ref().map(|token| ("authorization", format!("Bearer {}", token.expose())));
-        let headers = endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.expose().to_owned()));
-        for (name, value) in headers.chain(token) {
-            // Names and values were checked when the connection string was read.
-            let (Ok(name), Ok(mut value)) = (MetadataKey::from_bytes(name.as_bytes()), MetadataValue::try_from(value))
-            else {
-                continue;
-            };
-            value.set_sensitive(true);
-            request.metadata_mut().insert(name, value);
-        }
-        request
+        tonic::Request::from_parts(self.0.headers.clone(), tonic::Extensions::default(), message)
     }
 
     /// Makes one call with a deadline and checks whose answer it is.
@@ -157,23 +166,30 @@ impl Session {
             Ok(Err(status)) => return Err(self.error(what, classify(&status)).await),
             Err(_) => return Err(timed_out(what)),
         };
-        self.check(what, &answer)?;
-        Ok(answer)
+        self.checked(what, answer)
     }
 
-    /// Checks that an answer belongs to this session and that the server still is the same.
-    pub(crate) fn check(&self, what: &str, answer: &impl Answer) -> Result<(), Error> {
+    /// Checks that an answer belongs to this session and that the server still is the same; gives
+    /// what is wrong.
+    pub(crate) fn check(&self, answer: &impl Answer) -> Result<(), &'static str> {
         let (session_id, server_side) = answer.session_ids();
-        let protocol = |reason: &str| Error::new(ErrorKind::Protocol, what.to_owned()).because(reason);
         if !session_id.is_empty() && session_id != self.0.session_id {
-            return Err(protocol("the answer belongs to another session"));
+            return Err("the answer belongs to another session");
         }
         if !server_side.is_empty()
             && self.0.server_side_session_id.get_or_init(|| server_side.to_owned()) != server_side
         {
-            return Err(protocol("the server was restarted, and the session with its graphs is gone"));
+            return Err(RESTARTED);
         }
         Ok(())
+    }
+
+    /// As [`check`](Self::check), for the answer to one call.
+    pub(crate) fn checked<T: Answer>(&self, what: &str, answer: T) -> Result<T, Error> {
+        match self.check(&answer) {
+            Ok(()) => Ok(answer),
+            Err(reason) => Err(Error::session_lost(what.to_owned(), reason)),
+        }
     }
 
     /// The error for a failed call, with all that the server kept of it.
@@ -183,7 +199,9 @@ impl Session {
             Failure::Verdict(error) => Error::from_server(what.to_owned(), self.complete(error).await),
             Failure::Auth(reason) => of_kind(ErrorKind::Auth, reason),
             Failure::Unsupported(reason) => of_kind(ErrorKind::Unsupported, reason),
-            Failure::Transport(failure) => of_kind(ErrorKind::Transport, failure.reason),
+            Failure::Transport(failure) => {
+                of_kind(ErrorKind::Transport, failure.reason).retryable(failure.is_retryable)
+            }
         }
     }
 

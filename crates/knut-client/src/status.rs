@@ -57,20 +57,27 @@ pub(crate) fn classify(status: &Status) -> Failure {
         return Failure::Verdict(spark_error(status.message(), &info.reason, &info.metadata));
     }
     let message = status.message();
-    // tonic makes statuses of its own for answers that are no gRPC; an HTTP proxy's page among them.
-    let is_foreign = message.starts_with("protocol error:")
-        || message.starts_with("grpc-status header missing")
-        || message.contains("invalid compression flag")
-        || message.contains("Unexpected EOF decoding stream");
     match status.code() {
         Code::Unauthenticated => Failure::Auth(message.to_owned()),
+        // A proxy's 403, or an authorization layer in front of the server. With a source it is
+        // HTTP/2's INADEQUATE_SECURITY.
+        Code::PermissionDenied if status.source().is_none() => Failure::Auth(message.to_owned()),
         Code::Unimplemented => Failure::Unsupported(message.to_owned()),
-        // Never heals: the answer is larger than this client reads.
-        Code::OutOfRange => transport(status, false),
-        Code::Unavailable | Code::DeadlineExceeded => transport(status, true),
-        _ if is_foreign || status.source().is_some() => transport(status, true),
-        _ => Failure::Verdict(spark_error(message, "", &HashMap::new())),
+        // Neither heals: OutOfRange is an answer larger than this client reads.
+        Code::OutOfRange | Code::PermissionDenied => transport(status, false),
+        Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted => transport(status, true),
+        // tonic makes statuses of its own for answers that are no gRPC, a proxy's page among them.
+        _ if is_foreign(message) || status.source().is_some() => transport(status, true),
+        // Whatever said this, it was not Spark: it tells nothing about the execution.
+        _ => transport(status, false),
     }
+}
+
+fn is_foreign(message: &str) -> bool {
+    message.starts_with("protocol error:")
+        || message.starts_with("grpc-status header missing")
+        || message.contains("invalid compression flag")
+        || message.contains("Unexpected EOF decoding stream")
 }
 
 fn transport(status: &Status, is_retryable: bool) -> Failure {
@@ -168,14 +175,17 @@ mod tests {
             (Status::unknown("protocol error: missing grpc-status trailer"), true),
             (Status::internal("received message with invalid compression flag: 60 (valid flags are 0 and 1)"), true),
             (Status::internal("Unexpected EOF decoding stream."), true),
+            (Status::resource_exhausted("too many requests"), true),
             (Status::out_of_range("decoded message length too large"), false),
+            (Status::internal("plain"), false),
+            (Status::unknown("plain"), false),
         ] {
             let Failure::Transport(failure) = classify(&status) else { panic!("{status:?}") };
             assert_eq!(failure.is_retryable, retryable, "{status:?}");
         }
         assert!(matches!(classify(&Status::unauthenticated("x")), Failure::Auth(_)));
         assert!(matches!(classify(&Status::unimplemented("x")), Failure::Unsupported(_)));
-        assert!(matches!(classify(&Status::internal("plain")), Failure::Verdict(_)));
+        assert!(matches!(classify(&Status::permission_denied("x")), Failure::Auth(_)));
     }
 
     #[test]

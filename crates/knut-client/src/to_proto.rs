@@ -183,7 +183,7 @@ pub(crate) fn start_run(graph: &DataflowGraphId, options: &RunOptions) -> Comman
     let names = |identifiers: &[knut_model::Identifier]| identifiers.iter().map(ToString::to_string).collect();
     let (full_refresh_all, refresh_selection, full_refresh_selection) = match &options.refresh {
         RefreshSelection::FullAll => (Some(true), Vec::new(), Vec::new()),
-        RefreshSelection::Some { refresh, full_refresh } => (None, names(refresh), names(full_refresh)),
+        RefreshSelection::Only { refresh, full_refresh, .. } => (None, names(refresh), names(full_refresh)),
         _ => (None, Vec::new(), Vec::new()),
     };
     CommandType::StartRun(StartRun {
@@ -259,7 +259,7 @@ mod tests {
     fn a_selection_on_the_wire() {
         let name = |text| knut_model::Identifier::parse(text).unwrap();
         let run = |refresh| {
-            let options = RunOptions { refresh, dry_run: true, ..RunOptions::new("file:///s") };
+            let options = RunOptions::new("file:///s").refresh(refresh).dry_run(true);
             match start_run(&DataflowGraphId::new("g"), &options) {
                 CommandType::StartRun(run) => {
                     (run.full_refresh_all, run.refresh_selection, run.full_refresh_selection, run.dry)
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(run(RefreshSelection::All), (None, vec![], vec![], Some(true)));
         assert_eq!(run(RefreshSelection::FullAll), (Some(true), vec![], vec![], Some(true)));
         assert_eq!(
-            run(RefreshSelection::Some { refresh: vec![name("a")], full_refresh: vec![name("`b c`")] }),
+            run(RefreshSelection::only(vec![name("a")], vec![name("`b c`")]).unwrap()),
             (None, vec!["a".to_owned()], vec!["`b c`".to_owned()], Some(true))
         );
     }

@@ -7,8 +7,9 @@ use futures::StreamExt as _;
 use knut_client::{Endpoint, ErrorKind, PipelinesClient, RunOptions, UpdateStream};
 use knut_model::{DataflowGraph, Dataset, SourceRead};
 use knut_proto::spark::connect as proto;
+use knut_testkit::proxy::Proxy;
 use knut_testkit::scripted::{
-    Exchange, Received, ScriptedServer, command_result, complete, event, response, spark_error,
+    End, Exchange, Received, ScriptedServer, command_result, complete, event, response, spark_error,
 };
 use knut_viewer::{ConnectionChange, FlowStatus, RunOutcome, UpdateKind, ViewerState, ViewerUpdate};
 use proto::execute_plan_response::ResponseType;
@@ -61,7 +62,7 @@ fn defined(rest: Vec<Exchange>) -> Vec<Exchange> {
 
 async fn run(client: &PipelinesClient) -> Vec<ViewerUpdate> {
     let defined = client.define_graph(&graph()).await.unwrap();
-    client.run_updates(&defined, &RunOptions::new("file:///s")).collect().await
+    client.run_updates(defined, &RunOptions::new("file:///s")).collect().await
 }
 
 fn messages(updates: &[ViewerUpdate]) -> Vec<String> {
@@ -129,7 +130,7 @@ async fn a_graceful_end_of_stream_is_followed_on() {
 #[tokio::test]
 async fn a_broken_stream_is_attached_again_and_said_to_be() {
     let server = ScriptedServer::start(defined(vec![
-        Exchange::Execute("ExecutePlan", vec![event("1", "one")], Some(Status::unavailable("gone"))),
+        Exchange::Execute("ExecutePlan", vec![event("1", "one")], End::Error(Status::unavailable("gone"))),
         Exchange::reattach(vec![event("2", "two"), complete("3")]),
         Exchange::Release,
     ]))
@@ -142,21 +143,23 @@ async fn a_broken_stream_is_attached_again_and_said_to_be() {
     server.finish();
 }
 
-/// The failure of a run is an error of the stream, and its details are fetched once.
+/// The failure of a run is an error of the stream, and its details are fetched once. Where the
+/// server only lost messages or the session, the execution may still run: a release would kill it.
 #[tokio::test]
 async fn a_verdict_ends_the_run_with_its_details() {
-    for (class, expected) in [
-        ("DIVIDE_BY_ZERO", "failed"),
-        ("OPERATION_CANCELED", "cancelled"),
-        ("INVALID_HANDLE.SESSION_CLOSED", "unknown"),
+    for (class, expected, is_released) in [
+        ("DIVIDE_BY_ZERO", "failed", true),
+        ("OPERATION_CANCELED", "cancelled", true),
+        ("INVALID_HANDLE.SESSION_CLOSED", "unknown", false),
+        ("INVALID_CURSOR.POSITION_NOT_AVAILABLE", "unknown", false),
     ] {
         let error = spark_error(class, "cut off", Some("e1"));
-        let server = ScriptedServer::start(defined(vec![
-            Exchange::Execute("ExecutePlan", vec![event("1", "one")], Some(error)),
+        let mut script = defined(vec![
+            Exchange::Execute("ExecutePlan", vec![event("1", "one")], End::Error(error)),
             Exchange::ErrorDetails(Some("the whole message")),
-            Exchange::Release,
-        ]))
-        .await;
+        ]);
+        script.extend(is_released.then_some(Exchange::Release));
+        let server = ScriptedServer::start(script).await;
         let updates = run(&connect(&server).await).await;
         let UpdateKind::Ended(outcome) = &updates.last().unwrap().kind else { panic!("no end") };
         let told = match outcome {
@@ -173,6 +176,75 @@ async fn a_verdict_ends_the_run_with_its_details() {
     }
 }
 
+/// What a proxy says for the server is no verdict, and its details may be gone.
+#[tokio::test]
+async fn what_spark_did_not_say_is_no_verdict() {
+    let status = Status::internal("upstream unhappy");
+    let server = ScriptedServer::start(defined(vec![Exchange::Execute(
+        "ExecutePlan",
+        vec![event("1", "one")],
+        End::Error(status),
+    )]))
+    .await;
+    let updates = run(&connect(&server).await).await;
+    let UpdateKind::Ended(RunOutcome::Unknown(diagnostic)) = &updates.last().unwrap().kind else {
+        panic!("{updates:?}")
+    };
+    assert_eq!((diagnostic.message.as_str(), &diagnostic.error_class), ("upstream unhappy", &None));
+    server.finish();
+}
+
+/// A connection that is cut in mid-stream, as a network cuts it: tonic reports UNKNOWN, not
+/// UNAVAILABLE, and the channel has to dial again.
+#[tokio::test]
+async fn a_cut_connection_is_dialled_again() {
+    let server = ScriptedServer::start(defined(vec![
+        Exchange::Execute("ExecutePlan", vec![event("1", "one")], End::Never),
+        Exchange::reattach(vec![event("2", "two"), complete("3")]),
+        Exchange::Release,
+    ]))
+    .await;
+    let proxy = Proxy::start(server.port()).await;
+    let client = PipelinesClient::connect(&format!("sc://127.0.0.1:{}", proxy.port())).await.unwrap();
+    let defined = client.define_graph(&graph()).await.unwrap();
+    let mut stream = client.run_updates(defined, &RunOptions::new("file:///s"));
+    let mut updates = Vec::new();
+    while let Some(update) = stream.next().await {
+        if matches!(&update.kind, UpdateKind::Event(event) if event.message == "one") {
+            proxy.cut();
+        }
+        updates.push(update);
+    }
+    assert_eq!(messages(&updates), ["one", "two"]);
+    assert!(matches!(updates.last().unwrap().kind, UpdateKind::Ended(RunOutcome::Succeeded)));
+    assert_eq!(proxy.n_connections(), 2);
+    // Polled after its end, the stream stays ended.
+    assert!(stream.next().await.is_none());
+    server.finish();
+}
+
+/// Whoever stops looking tells the server nothing: the run goes on.
+#[tokio::test]
+async fn a_dropped_stream_sends_nothing() {
+    let server = ScriptedServer::start(defined(vec![
+        Exchange::Execute("ExecutePlan", vec![event("1", "one")], End::Never),
+        Exchange::Version(Ok("4.3.0")),
+    ]))
+    .await;
+    let client = connect(&server).await;
+    let defined = client.define_graph(&graph()).await.unwrap();
+    let mut stream = client.run_updates(defined, &RunOptions::new("file:///s"));
+    while let Some(update) = stream.next().await {
+        if matches!(update.kind, UpdateKind::Event(_)) {
+            break;
+        }
+    }
+    drop(stream);
+    // Another call on another connection comes after whatever the drop would have sent.
+    connect(&server).await;
+    assert_eq!(rpcs(&server.finish()).last(), Some(&"AnalyzePlan"));
+}
+
 #[tokio::test]
 async fn a_restarted_server_is_noticed() {
     let mut stranger = event("2", "two");
@@ -184,6 +256,7 @@ async fn a_restarted_server_is_noticed() {
         panic!("{updates:?}")
     };
     assert!(diagnostic.message.contains("restarted"), "{}", diagnostic.message);
+    assert_eq!(diagnostic.error_class.as_deref(), Some("INVALID_HANDLE.SESSION_CHANGED"));
     server.finish();
 }
 
@@ -226,7 +299,7 @@ async fn a_definition_that_the_server_refuses_ends_it() {
         VERSION,
         Exchange::Config,
         created(),
-        Exchange::Execute("ExecutePlan", vec![], Some(error)),
+        Exchange::Execute("ExecutePlan", vec![], End::Error(error)),
     ])
     .await;
     let error = connect(&server).await.define_graph(&graph()).await.unwrap_err();
@@ -275,6 +348,10 @@ async fn the_token_is_sent_and_not_shown() {
     let received = server.finish();
     assert_eq!(received[0].authorization.as_deref(), Some("Bearer SENTINEL"));
     assert!(!received[0].message.contains("SENTINEL"));
+    // One that no header may hold is refused, not left out.
+    let error = PipelinesClient::connect_to(Endpoint::new("127.0.0.1", 1).token("SENTINEL\n")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert!(!format!("{error:?}").contains("SENTINEL"));
 }
 
 #[tokio::test]

@@ -72,16 +72,32 @@ impl Identifier {
         self.parts.len() == 1
     }
 
-    /// The name with missing parts filled in, folded to lower case.
-    ///
-    /// Two names mean the same dataset exactly when their keys are equal: Spark compares names
-    /// without regard to case unless `spark.sql.caseSensitive` is set, quoted or not.
-    pub fn key(&self, default_catalog: Option<&str>, default_database: Option<&str>) -> String {
-        let defaults = [default_catalog.unwrap_or(""), default_database.unwrap_or("")];
+    /// What names of one dataset have in common: the name with missing parts filled in, without
+    /// regard to case, as Spark compares names unless `spark.sql.caseSensitive` is set.
+    pub fn key(&self, default_catalog: Option<&str>, default_database: Option<&str>) -> IdentifierKey {
+        let defaults = [default_catalog, default_database];
         let missing = MAX_PARTS - self.parts.len();
-        let all = defaults.iter().take(missing).copied().chain(self.parts.iter().map(String::as_str));
-        // The separator cannot be confused with a dot inside a quoted part.
-        all.map(str::to_lowercase).collect::<Vec<_>>().join("\u{0}")
+        let given = self.parts.iter().map(|part| Some(part.as_str()));
+        let all = defaults.into_iter().take(missing).chain(given);
+        IdentifierKey(all.map(|part| part.map(str::to_lowercase)).collect())
+    }
+}
+
+/// What names of one dataset have in common; see [`Identifier::key`]. Two keys are equal only when
+/// both names surely mean the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdentifierKey(Vec<Option<String>>);
+
+impl IdentifierKey {
+    /// Whether both may mean the same dataset: parts that are unknown may be anything.
+    pub fn may_be(&self, other: &Self) -> bool {
+        let fits = |(a, b): (&Option<String>, &Option<String>)| a.is_none() || b.is_none() || a == b;
+        self.0.iter().zip(&other.0).all(fits)
+    }
+
+    /// The dataset's own name, folded.
+    pub(crate) fn name(&self) -> &str {
+        self.0.last().and_then(Option::as_deref).unwrap_or("")
     }
 }
 
@@ -116,13 +132,21 @@ fn is_bare(part: &str) -> bool {
     part.chars().all(|c| c.is_alphanumeric() || c == '_') && !part.chars().all(|c| c.is_ascii_digit())
 }
 
+/// Whether every Spark reads a part the same without backticks: `1e10` or `3d` would be a number,
+/// and letters beyond ASCII stand bare only in newer ones.
+fn is_plain(part: &str) -> bool {
+    let mut chars = part.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 impl fmt::Display for Identifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, part) in self.parts.iter().enumerate() {
             if index > 0 {
                 f.write_str(".")?;
             }
-            if is_bare(part) {
+            if is_plain(part) {
                 f.write_str(part)?;
             } else {
                 write!(f, "`{}`", part.replace('`', "``"))?;
@@ -199,8 +223,9 @@ mod tests {
             ("`a.b`", vec!["a.b"], "`a.b`"),
             ("`tick``ed`", vec!["tick`ed"], "`tick``ed`"),
             ("`plain`", vec!["plain"], "plain"),
-            ("2024_orders", vec!["2024_orders"], "2024_orders"),
-            ("größe", vec!["größe"], "größe"),
+            ("2024_orders", vec!["2024_orders"], "`2024_orders`"),
+            ("`3d`", vec!["3d"], "`3d`"),
+            ("größe", vec!["größe"], "`größe`"),
         ] {
             let identifier = Identifier::parse(text).unwrap();
             assert_eq!(identifier.parts(), parts, "{text}");
@@ -233,5 +258,9 @@ mod tests {
         assert_eq!(key("Orders"), key("default.orders"));
         assert_eq!(key("spark_catalog.default.ORDERS"), key("`orders`"));
         assert_ne!(key("a.b"), key("`a.b`"));
+        let bare = |text: &str| Identifier::parse(text).unwrap().key(None, None);
+        assert_ne!(bare("orders"), bare("default.orders"));
+        assert!(bare("orders").may_be(&bare("default.orders")));
+        assert!(!bare("sales.orders").may_be(&bare("default.orders")));
     }
 }

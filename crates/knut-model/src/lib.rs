@@ -36,7 +36,7 @@ pub use builder::{DatasetBuilder, FlowBuilder, GraphBuilder};
 pub use dataset::{Dataset, DatasetKind, SinkDetails, TableDetails};
 pub use flow::{Flow, Query, SourceRead};
 pub use graph::{DataflowGraph, SqlFile};
-pub use identifier::{Identifier, IdentifierError, ResolvedIdentifier};
+pub use identifier::{Identifier, IdentifierError, IdentifierKey, ResolvedIdentifier};
 pub use location::SourceLocation;
 pub use picture::{Change, NodeKind, Picture, PictureDiff, PictureEdge, PictureNode, TooLarge};
 pub use selection::RefreshSelection;

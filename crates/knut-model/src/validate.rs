@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::auto_cdc::{self, AutoCdcProblem};
-use crate::{DataflowGraph, Dataset, DatasetKind, Flow, Identifier, IdentifierError, Query};
+use crate::{DataflowGraph, Dataset, DatasetKind, Flow, Identifier, IdentifierError, IdentifierKey, Query};
 
 /// One problem of a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -147,12 +147,21 @@ pub(crate) fn problems_of(graph: &DataflowGraph) -> Vec<GraphProblem> {
     let complete = graph.sql_files.is_empty();
     let key = |name: &Identifier| name.key(graph.default_catalog(), graph.default_database());
 
-    let mut n_flows_into: BTreeMap<String, usize> = BTreeMap::new();
+    let mut n_flows_into: BTreeMap<IdentifierKey, usize> = BTreeMap::new();
     for flow in &graph.flows {
         *n_flows_into.entry(key(&flow.target)).or_default() += 1;
     }
 
-    let mut by_key: BTreeMap<String, &Dataset> = BTreeMap::new();
+    // Without defaults, `orders` and `sales.orders` may be one: the server knows, this graph does not.
+    let may_be = |key: &IdentifierKey, known: &BTreeMap<String, Vec<IdentifierKey>>| {
+        known.get(key.name()).is_some_and(|keys| keys.iter().any(|other| key.may_be(other)))
+    };
+    let mut targets: BTreeMap<String, Vec<IdentifierKey>> = BTreeMap::new();
+    for key in n_flows_into.keys() {
+        targets.entry(key.name().to_owned()).or_default().push(key.clone());
+    }
+    let mut defined: BTreeMap<String, Vec<IdentifierKey>> = BTreeMap::new();
+    let mut by_key: BTreeMap<IdentifierKey, &Dataset> = BTreeMap::new();
     for dataset in &graph.datasets {
         check_dataset(dataset, &mut problems);
         if let Some(first) = by_key.get(&key(&dataset.name)) {
@@ -160,12 +169,15 @@ pub(crate) fn problems_of(graph: &DataflowGraph) -> Vec<GraphProblem> {
             problems.push(GraphProblem::DuplicateDataset { name, first, second });
             continue;
         }
-        by_key.insert(key(&dataset.name), dataset);
-        let n_flows = n_flows_into.get(&key(&dataset.name)).copied().unwrap_or_default();
-        check_flow_count(dataset, n_flows, complete, &mut problems);
+        let own = key(&dataset.name);
+        let n_flows = n_flows_into.get(&own).copied().unwrap_or_default();
+        let may_have_one = !complete || may_be(&own, &targets);
+        check_flow_count(dataset, n_flows, may_have_one, &mut problems);
+        defined.entry(own.name().to_owned()).or_default().push(own.clone());
+        by_key.insert(own, dataset);
     }
 
-    let mut seen: BTreeMap<String, &Flow> = BTreeMap::new();
+    let mut seen: BTreeMap<IdentifierKey, &Flow> = BTreeMap::new();
     for flow in &graph.flows {
         if !flow.is_implicit() && !flow.name.is_single_part() {
             problems.push(GraphProblem::QualifiedFlow { name: flow.name.clone() });
@@ -174,7 +186,7 @@ pub(crate) fn problems_of(graph: &DataflowGraph) -> Vec<GraphProblem> {
         if seen.insert(key(&flow.name), flow).is_some_and(|first| !(first.is_implicit() && flow.is_implicit())) {
             problems.push(GraphProblem::DuplicateFlow { name: flow.name.clone() });
         }
-        if complete && !by_key.contains_key(&key(&flow.target)) {
+        if complete && !may_be(&key(&flow.target), &defined) {
             problems.push(GraphProblem::UnknownTarget { flow: flow.name.clone(), target: flow.target.clone() });
         }
     }
@@ -188,7 +200,11 @@ pub(crate) fn problems_of(graph: &DataflowGraph) -> Vec<GraphProblem> {
     problems
 }
 
-fn check_auto_cdc(graph: &DataflowGraph, n_flows_into: &BTreeMap<String, usize>, problems: &mut Vec<GraphProblem>) {
+fn check_auto_cdc(
+    graph: &DataflowGraph,
+    n_flows_into: &BTreeMap<IdentifierKey, usize>,
+    problems: &mut Vec<GraphProblem>,
+) {
     let mut told = BTreeSet::new();
     for flow in &graph.flows {
         let Query::AutoCdc(cdc) = &flow.query else { continue };
@@ -232,11 +248,11 @@ fn check_dataset(dataset: &Dataset, problems: &mut Vec<GraphProblem>) {
     }
 }
 
-fn check_flow_count(dataset: &Dataset, n_flows: usize, complete: bool, problems: &mut Vec<GraphProblem>) {
+fn check_flow_count(dataset: &Dataset, n_flows: usize, may_have_one: bool, problems: &mut Vec<GraphProblem>) {
     let (name, kind) = (dataset.name.clone(), dataset.kind);
     let takes_one = matches!(kind, DatasetKind::MaterializedView | DatasetKind::TemporaryView);
     // A sink without a flow is accepted by the server and simply gets nothing.
-    if n_flows == 0 && complete && kind != DatasetKind::Sink {
+    if n_flows == 0 && !may_have_one && kind != DatasetKind::Sink {
         problems.push(GraphProblem::WithoutFlow { name, kind });
     } else if n_flows > 1 && takes_one {
         problems.push(GraphProblem::TooManyFlows { name, kind, n_flows });
@@ -312,6 +328,21 @@ mod tests {
             .unwrap();
         assert_eq!(graph.datasets()[0].sink.format.as_deref(), Some("console"));
         assert!(graph.flows().iter().all(|flow| !flow.is_implicit()));
+    }
+
+    #[test]
+    fn names_that_may_be_one_are_not_said_to_be_two() {
+        let graph = |database: Option<&str>| {
+            let builder = DataflowGraph::builder().dataset(Dataset::streaming_table("orders")).flow(Flow::builder(
+                "f",
+                "default.orders",
+                "SELECT 1",
+            ));
+            database.into_iter().fold(builder, GraphBuilder::default_database).build()
+        };
+        assert!(graph(None).is_ok());
+        assert!(graph(Some("default")).is_ok());
+        assert_eq!(graph(Some("sales")).unwrap_err().problems().len(), 2);
     }
 
     #[test]

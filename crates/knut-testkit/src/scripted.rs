@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use knut_proto::spark::connect as proto;
 use proto::execute_plan_response::ResponseType;
 use proto::spark_connect_service_server::{SparkConnectService, SparkConnectServiceServer};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Code, Request, Response, Status, Streaming};
 use tonic_types::{ErrorDetails, StatusExt as _};
@@ -16,11 +18,24 @@ use tonic_types::{ErrorDetails, StatusExt as _};
 /// The server's own session id in every answer, unless a script says otherwise.
 pub const SERVER_SIDE_SESSION: &str = "server-1";
 
+/// How a stream of responses ends.
+#[derive(Debug)]
+pub enum End {
+    /// Without an error.
+    Graceful,
+    /// With this status.
+    Error(Status),
+    /// Not at all: it stays open.
+    Never,
+    /// With this status once an `Interrupt` was answered.
+    OnInterrupt(Status),
+}
+
 /// One call that the script expects, and its answer.
 #[derive(Debug)]
 pub enum Exchange {
-    /// `ExecutePlan` or `ReattachExecute`: these responses, then the status or a graceful end.
-    Execute(&'static str, Vec<proto::ExecutePlanResponse>, Option<Status>),
+    /// `ExecutePlan` or `ReattachExecute`: these responses, then the end.
+    Execute(&'static str, Vec<proto::ExecutePlanResponse>, End),
     /// `AnalyzePlan`: this version, or a status.
     Version(Result<&'static str, Status>),
     /// `Config`.
@@ -38,12 +53,12 @@ pub enum Exchange {
 impl Exchange {
     /// `ExecutePlan` answered by `responses` and a graceful end.
     pub fn execute(responses: Vec<proto::ExecutePlanResponse>) -> Self {
-        Self::Execute("ExecutePlan", responses, None)
+        Self::Execute("ExecutePlan", responses, End::Graceful)
     }
 
     /// `ReattachExecute` answered by `responses` and a graceful end.
     pub fn reattach(responses: Vec<proto::ExecutePlanResponse>) -> Self {
-        Self::Execute("ReattachExecute", responses, None)
+        Self::Execute("ReattachExecute", responses, End::Graceful)
     }
 
     fn rpc(&self) -> &'static str {
@@ -91,7 +106,7 @@ impl ScriptedServer {
         let play = Arc::new(Mutex::new(play));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let service = SparkConnectServiceServer::new(Service { play: Arc::clone(&play) });
+        let service = SparkConnectServiceServer::new(Service { play: Arc::clone(&play), interrupted: Arc::default() });
         let server = tonic::transport::Server::builder().add_service(service);
         tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
         Self { address, play }
@@ -142,6 +157,7 @@ pub fn spark_error(class: &str, message: &str, error_id: Option<&str>) -> Status
 
 struct Service {
     play: Arc<Mutex<Play>>,
+    interrupted: Arc<Notify>,
 }
 
 impl Service {
@@ -173,8 +189,21 @@ impl Service {
             }
             Ok(response)
         });
-        let responses: Vec<_> = responses.chain(end.map(Err)).collect();
-        Ok(Response::new(Box::pin(futures::stream::iter(responses))))
+        let interrupted = Arc::clone(&self.interrupted);
+        let end = futures::stream::once(async move {
+            match end {
+                End::Graceful => None,
+                End::Error(status) => Some(Err(status)),
+                End::Never => futures::future::pending().await,
+                End::OnInterrupt(status) => {
+                    interrupted.notified().await;
+                    Some(Err(status))
+                }
+            }
+        });
+        let responses: Vec<_> = responses.collect();
+        let responses = futures::stream::iter(responses).chain(end.filter_map(futures::future::ready));
+        Ok(Response::new(Box::pin(responses)))
     }
 }
 
@@ -227,6 +256,7 @@ impl SparkConnectService for Service {
         request: Request<proto::InterruptRequest>,
     ) -> Result<Response<proto::InterruptResponse>, Status> {
         let Exchange::Interrupt(was_running) = self.next("Interrupt", &request)? else { panic!("no interrupt") };
+        self.interrupted.notify_one();
         let request = request.into_inner();
         let interrupted_ids = match request.interrupt {
             Some(proto::interrupt_request::Interrupt::OperationId(id)) if was_running => vec![id],

@@ -36,9 +36,10 @@ pub fn describe(state: &ViewerState) -> String {
 
 fn describe_flow(line: &mut String, flow: &FlowState, first: Option<SystemTime>) {
     let inferred = if flow.is_inferred() { " (inferred)" } else { "" };
+    let provisional = if flow.is_provisional() { " (provisional)" } else { "" };
     let at = |time| seconds(time, first);
     write!(line, "flow {} -> {}: ", flow.name(), flow.target().unwrap_or("?")).unwrap();
-    write!(line, "{}{inferred}, attempt {}, ", flow.status().word(), flow.attempt()).unwrap();
+    write!(line, "{}{inferred}{provisional}, attempt {}, ", flow.status().word(), flow.attempt()).unwrap();
     let (queued, started, ended) = (at(flow.queued_at()), at(flow.started_at()), at(flow.ended_at()));
     writeln!(line, "queued {queued}, started {started}, ended {ended}").unwrap();
     for failure in flow.failures() {

@@ -8,7 +8,7 @@ use crate::{Diagnostic, FailureReason, FlowEvent, RunOutcome};
 const MAX_KEPT_FAILURES: usize = 16;
 
 /// Where a flow stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FlowStatus {
     /// It is defined; the server has said nothing of it yet. Views stay here.
@@ -91,6 +91,10 @@ pub struct FlowState {
     attempt: u32,
     /// Whether the present attempt was planned, which only batch flows are.
     planned: bool,
+    /// Whether it failed in a way after which it is not tried again.
+    is_final: bool,
+    /// Whether the run's end is known.
+    is_settled: bool,
     queued_at: Option<SystemTime>,
     started_at: Option<SystemTime>,
     ended_at: Option<SystemTime>,
@@ -107,6 +111,8 @@ impl FlowState {
             inferred: false,
             attempt: 0,
             planned: false,
+            is_final: false,
+            is_settled: false,
             queued_at: None,
             started_at: None,
             ended_at: None,
@@ -143,7 +149,7 @@ impl FlowState {
     /// Whether it is complete but may turn out to have failed: of a failing streaming flow the
     /// server first says COMPLETED. A flow that was never seen in planning counts as streaming.
     pub fn is_provisional(&self) -> bool {
-        self.status == FlowStatus::Completed && !self.planned && !self.inferred
+        self.status == FlowStatus::Completed && !self.planned && !self.is_settled
     }
 
     /// When it was queued; `None` when the server did not say.
@@ -182,6 +188,10 @@ impl FlowState {
 
     /// Folds in one event.
     pub(crate) fn apply(&mut self, event: FlowEvent, at: Option<SystemTime>) {
+        // A stream's listener speaks late: RUNNING and COMPLETED may come after the last word.
+        if self.is_final && matches!(event, FlowEvent::Running | FlowEvent::Completed) {
+            return;
+        }
         match event {
             FlowEvent::Queued => {
                 self.queued_at = self.queued_at.or(at);
@@ -216,6 +226,8 @@ impl FlowState {
 
     /// Gives a flow its last status once nothing more can come. `dry_run` runs no flow.
     pub(crate) fn settle(&mut self, outcome: &RunOutcome, dry_run: bool, is_view: bool) {
+        // Of a run that was lost or cancelled nobody said whether its completed streams held.
+        self.is_settled = matches!(outcome, RunOutcome::Succeeded | RunOutcome::Failed(_));
         let settled = match (outcome, self.status) {
             (RunOutcome::Succeeded, FlowStatus::Defined) if dry_run => FlowStatus::Validated,
             (_, FlowStatus::Defined) if is_view => return,
@@ -226,7 +238,6 @@ impl FlowState {
                 FlowStatus::NotRun
             }
             (_, FlowStatus::Defined | FlowStatus::Queued) => FlowStatus::Unknown,
-            // A completed stream may have failed after all, and the run's end was not seen.
             (_, status) if status.is_active() => FlowStatus::Unknown,
             _ => return,
         };
@@ -243,6 +254,7 @@ impl FlowState {
         self.count_attempt(matches!(self.status, FlowStatus::Failed | FlowStatus::Completed));
         self.started_at = self.started_at.or(at);
         self.ended_at = None;
+        self.is_final = false;
         self.set(status);
     }
 
@@ -262,6 +274,7 @@ impl FlowState {
     }
 
     fn fail(&mut self, reason: FailureReason, error: Option<Diagnostic>, at: Option<SystemTime>) {
+        self.is_final = reason != FailureReason::Attempt;
         let resolution = matches!(reason, FailureReason::Unresolved | FailureReason::UnresolvedUpstream);
         if let FailureReason::RetriesExhausted { max_retries } = reason {
             // A stream that fails while it starts says FAILED twice for one attempt; the count

@@ -138,6 +138,11 @@ impl ViewerState {
         &self.flows[id.0]
     }
 
+    /// The flow of that name, as events spell it; `None` when none is known.
+    pub fn flow_named(&self, name: &str) -> Option<&FlowState> {
+        self.flow_ids.get(name).map(|id| self.flow(*id))
+    }
+
     /// The Spark stages by number. Empty often means that the server sent none, not that none ran.
     pub fn stages(&self) -> &BTreeMap<i64, StageState> {
         &self.stages

@@ -1,5 +1,5 @@
 //! The updates that a viewer folds in, in the order one run produces them:
-//! `GraphDefined RunStarted (Event | Progress | Connection)* Ended`.
+//! `GraphDefined? RunStarted (Event | Progress | Connection)* Ended`.
 
 use std::time::{Duration, SystemTime};
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// `text` with every control character and every mark that changes the direction of text written
-/// as its code point, `\u{1b}`. Line ends and tabs stay.
+/// `text` with every control character, every mark that changes the direction of text and every
+/// character without width that joins nothing written as its code point, `\u{1b}`. Line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -24,8 +24,10 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 fn is_hidden(c: char) -> bool {
     let turns_text =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{61c}');
+    // Nothing to see, but another name: `orders` with a zero-width space in it.
+    let is_invisible = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{ad}');
     let breaks_line = matches!(c, '\u{2028}' | '\u{2029}' | '\u{85}');
-    turns_text || breaks_line || (c.is_control() && c != '\n' && c != '\t')
+    turns_text || is_invisible || breaks_line || (c.is_control() && c != '\n' && c != '\t')
 }
 
 #[cfg(test)]
@@ -41,6 +43,7 @@ mod tests {
             ("\u{1b}]52;c;x\u{7}", "\\u{1b}]52;c;x\\u{7}"),
             ("a\rb\u{8}\u{9b}c", "a\\u{d}b\\u{8}\\u{9b}c"),
             ("\u{202e}evil\u{2066}", "\\u{202e}evil\\u{2066}"),
+            ("\u{feff}or\u{200b}ders 👩\u{200d}💻", "\\u{feff}or\\u{200b}ders 👩\u{200d}💻"),
         ] {
             assert_eq!(visible(text), shown);
         }

@@ -21,7 +21,7 @@ async fn main() -> anyhow::Result<()> {
 
     let client = PipelinesClient::connect(&remote).await?;
     let graph = client.define_graph(&orders(&data)?).await?;
-    let mut updates = client.run_updates(&graph, &RunOptions::new(format!("file://{}", storage.display())));
+    let mut updates = client.run_updates(graph, &RunOptions::new(format!("file://{}", storage.display())));
 
     let mut state = ViewerState::default();
     while let Some(update) = updates.next().await {

@@ -70,9 +70,9 @@ async fn execute(
     printer.note(&format!("knut {what} {name} on {} (Spark {version})", client.endpoint()));
 
     let defined = client.define_graph(&graph).await?;
-    let options = RunOptions { storage, refresh, dry_run };
+    let options = RunOptions::new(storage).refresh(refresh).dry_run(dry_run);
     let mut state = ViewerState::default();
-    let updates = client.run_updates(&defined, &options);
+    let updates = client.run_updates(defined, &options);
     if let Followed::Left = follow(&client, updates, &mut state, printer).await? {
         return Ok(ExitCode::Interrupted);
     }

@@ -19,7 +19,7 @@ fn event(seq: u64, message: &str) -> ViewerUpdate {
     update(seq, UpdateKind::Event(PipelineEvent { at, message: message.to_owned() }))
 }
 
-/// Folds the texts in; `*` in a text stands for `Flow`'s usual catalog and database.
+/// A run with these events and this end.
 fn run(texts: &[&str], outcome: Option<RunOutcome>) -> ViewerState {
     let mut state = ViewerState::default();
     state.apply(update(1, UpdateKind::RunStarted(RunStarted::default())));
@@ -101,6 +101,30 @@ fn two_failures_while_starting_a_stream_are_one_attempt() {
 fn a_late_running_does_not_reopen_a_completed_flow() {
     let texts = ["Flow s is STARTING.", "Flow s has COMPLETED.", "Flow s is RUNNING.", "Flow s is QUEUED."];
     assert_eq!(statuses(&run(&texts, None)), [("s", FlowStatus::Completed, false, 1)]);
+}
+
+#[test]
+fn nothing_late_reopens_a_flow_that_failed_for_good() {
+    for last in [
+        "Flow 's' has FAILED more than 0 times and will not be restarted.\nError: x",
+        "Failed to resolve flow: 's'.\nError: x",
+    ] {
+        let state = run(&[last, "Flow s is RUNNING.", "Flow s has COMPLETED."], Some(failed()));
+        assert_eq!(state.flows()[0].status(), FlowStatus::Failed, "{last}");
+    }
+    let again = ["Flow 's' has FAILED.\nError: x", "Flow s has COMPLETED."];
+    assert_eq!(statuses(&run(&again, None)), [("s", FlowStatus::Completed, false, 2)]);
+}
+
+#[test]
+fn a_streams_completion_is_provisional_until_the_end_is_known() {
+    let stream = ["Flow s is STARTING.", "Flow s has COMPLETED."];
+    let provisional = |texts: &[&str], outcome| run(texts, outcome).flows()[0].is_provisional();
+    let lost = RunOutcome::Unknown(Diagnostic::from_text("lost"));
+    assert!(provisional(&stream, None));
+    assert!(provisional(&stream, Some(lost)));
+    assert!(!provisional(&stream, Some(RunOutcome::Succeeded)));
+    assert!(!provisional(&["Flow s is PLANNING.", "Flow s has COMPLETED."], None));
 }
 
 #[test]
