@@ -74,7 +74,42 @@ fn a_storage_that_nobody_filled_in() {
 
 #[test]
 fn a_server_that_is_not_there() {
-    assert_snapshot!(told(Project::with_sql(SQL), &RUN));
+    // The system's number for it is another one on each system.
+    insta::with_settings!({filters => vec![(r" \(os error \d+\)", "")]}, {
+        assert_snapshot!(told(Project::with_sql(SQL), &RUN));
+    });
+}
+
+/// A statement is never sent to another server than the one meant.
+#[test]
+fn sql_beside_a_spec_that_cannot_be_read() {
+    assert_snapshot!(told(spec("name: n\nnonsense: x\n"), &["sql", "DROP TABLE t"]));
+}
+
+#[test]
+fn a_dataset_in_both_refresh_lists() {
+    let args = ["run", "--remote", "sc://127.0.0.1:1", "--refresh", "a,b", "--full-refresh", "B"];
+    assert_snapshot!(told(Project::with_sql(SQL), &args));
+}
+
+/// The command line's storage makes up for the spec's, and is checked like it.
+#[test]
+fn a_storage_on_the_command_line() {
+    let spec = || spec(&format!("name: n\n{LIBRARIES}"));
+    insta::with_settings!({filters => vec![(r" \(os error \d+\)", "")]}, {
+        assert_snapshot!(told(spec(), &["dry-run", "--remote", "sc://127.0.0.1:1", "--storage", "s"]));
+    });
+    assert_snapshot!(told(spec(), &["run", "--remote", "sc://127.0.0.1:1", "--storage", "s3://{bucket}/x"]));
+}
+
+/// The environment names the server when no flag does.
+#[test]
+fn a_server_from_the_environment() {
+    let project = Project::with_sql(SQL);
+    let output = project.command(&["run"]).env("SPARK_REMOTE", "sc://127.0.0.1:1/;token=SENTINEL").output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(7), "{stderr}");
+    assert!(stderr.starts_with("error: cannot connect to 127.0.0.1:1\n") && !stderr.contains("SENTINEL"), "{stderr}");
 }
 
 #[test]
@@ -113,6 +148,19 @@ fn a_server_that_is_not_spark_connect() {
 fn init_overwrites_nothing() {
     let project = Project::empty().file("shop/knut.toml", "mine");
     assert_snapshot!(told(project, &["init", "shop"]));
+}
+
+/// Without Python there is no local Spark: the message and the code say so (C052).
+#[cfg(unix)]
+#[test]
+fn no_python() {
+    let project = Project::with_sql(SQL);
+    let home = project.path().join("home");
+    let output =
+        project.command(&["run", "--local"]).env("KNUT_HOME", &home).env("PATH", project.path()).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(7), "{stderr}");
+    assert!(stderr.contains("python3") && stderr.contains("\n  help: "), "{stderr}");
 }
 
 /// C052: a reader that goes away ends it quietly.

@@ -109,3 +109,68 @@ async fn a_server_that_wants_a_token_says_so() {
         run(vec![Exchange::Version(Err(Status::unauthenticated("No authentication token provided")))]).await.expect(7);
     assert!(ran.stderr.contains("No authentication token provided\n  help: give the server's token"), "{}", ran.told());
 }
+
+/// Starts `knut run` against the script, interrupts it when it says `at` and once more when it says
+/// `again`, and gives what it did.
+#[cfg(unix)]
+async fn interrupted(rest: Vec<Exchange>, at: &'static str, again: Option<&'static str>) -> Ran {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::process::{Command, Stdio};
+    let server = ScriptedServer::start(registered(rest)).await;
+    let remote = format!("sc://127.0.0.1:{}", server.port());
+    let ran = tokio::task::spawn_blocking(move || {
+        let project = Project::with_sql("CREATE MATERIALIZED VIEW a AS SELECT 1 AS x");
+        let mut command = project.command(&["run", "--verbose", "--remote", &remote]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut said = Vec::new();
+        for text in [Some(at), again].into_iter().flatten() {
+            said.extend(lines.by_ref().map(Result::unwrap).take_while(|line| !line.contains(text)));
+            let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+            assert!(killed.success());
+        }
+        said.extend(lines.map(Result::unwrap));
+        let mut stdout = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        Ran { code: child.wait().unwrap().code(), stdout, stderr: said.join("\n") }
+    });
+    let ran = ran.await.unwrap();
+    server.finish();
+    ran
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_cancels_on_the_server_and_says_what_still_runs() {
+    let cancelled =
+        spark_error("OPERATION_CANCELED", "[OPERATION_CANCELED] Operation has been canceled. SQLSTATE: HY008", None);
+    let running = vec![event("1", "Flow c.d.b is QUEUED."), event("2", "Flow c.d.a is RUNNING.")];
+    let ran = interrupted(
+        vec![
+            Exchange::Execute("ExecutePlan", running, End::OnInterrupt(cancelled)),
+            Exchange::Interrupt(true),
+            Exchange::Release,
+        ],
+        "c.d.a",
+        None,
+    )
+    .await
+    .expect(8);
+    assert!(ran.stderr.contains("cancelling on the server"), "{}", ran.told());
+    assert!(ran.stderr.contains("were running and may still commit: c.d.a"), "{}", ran.told());
+    assert!(ran.stdout.starts_with("run CANCELLED in "), "{}", ran.told());
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_twice_leaves_at_once() {
+    let running = vec![event("1", "Flow c.d.a is RUNNING.")];
+    let ran = interrupted(
+        vec![Exchange::Execute("ExecutePlan", running, End::Never), Exchange::Interrupt(true)],
+        "c.d.a",
+        Some("starts no more flows"),
+    )
+    .await
+    .expect(130);
+    assert!(ran.stderr.contains("left: what was running on the server may go on and commit"), "{}", ran.told());
+}

@@ -88,6 +88,9 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DryRunArgs {
+    /// Use this instead of the spec's `storage`
+    #[arg(long, value_name = "URI or FOLDER")]
+    pub(crate) storage: Option<String>,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
     #[command(flatten)]

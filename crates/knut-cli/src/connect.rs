@@ -1,17 +1,21 @@
 //! Which server a command uses, and getting to it: a remote one, or the project's own on this machine.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use knut_client::{Endpoint, ErrorKind, PipelinesClient};
 use knut_local::{
     Address, Home, InstallOptions, Installation, ProbeError, Progress, ProjectFolder, Server, ServerOptions,
 };
-use knut_project::Project;
+use knut_project::{Project, Remote};
 use tokio::runtime::Handle;
 
 use crate::args::ServerArgs;
 use crate::failure::Failure;
 use crate::printer::Printer;
+
+/// How long the end of a session may hold up the end of a command.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where to connect to.
 #[derive(Debug)]
@@ -22,20 +26,39 @@ pub(crate) enum Target {
     Local(PathBuf),
 }
 
-/// Chooses the server: the flag, then `SPARK_REMOTE`, then the spec, then this machine.
-pub(crate) fn choose(args: &ServerArgs, in_spec: Option<&str>, project: &Path) -> Result<Target, Failure> {
-    let local = || Ok(Target::Local(project.to_owned()));
-    if args.local {
-        return local();
+/// What the environment says of a server.
+#[derive(Default)]
+pub(crate) struct Environment {
+    remote: Option<String>,
+    token: Option<String>,
+}
+
+impl Environment {
+    /// Reads `SPARK_REMOTE` and `SPARK_CONNECT_AUTHENTICATE_TOKEN`; empty is not set.
+    pub(crate) fn read() -> Self {
+        let get =
+            |name| std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        Self { remote: get("SPARK_REMOTE"), token: get("SPARK_CONNECT_AUTHENTICATE_TOKEN") }
     }
-    let from_env = || std::env::var("SPARK_REMOTE").ok().filter(|url| !url.is_empty());
-    let Some(url) = args.remote.clone().or_else(from_env).or_else(|| in_spec.map(str::to_owned)) else {
-        return local();
+}
+
+/// Chooses the server: the flag, then the environment, then the spec, then this machine. The spec is
+/// only asked when nothing nearer says it.
+pub(crate) fn choose(
+    args: &ServerArgs,
+    environment: Environment,
+    in_spec: impl FnOnce() -> Result<Option<Remote>, Failure>,
+    project: &Path,
+) -> Result<Target, Failure> {
+    let Environment { remote, token } = environment;
+    let url = match args.remote.clone().or(remote) {
+        _ if args.local => None,
+        Some(url) => Some(url),
+        None => in_spec()?.map(|remote| remote.reveal().to_owned()),
     };
+    let Some(url) = url else { return Ok(Target::Local(project.to_owned())) };
     let mut endpoint = Endpoint::parse(&url)?;
-    if endpoint.token.is_none()
-        && let Some(token) = std::env::var("SPARK_CONNECT_AUTHENTICATE_TOKEN").ok().filter(|token| !token.is_empty())
-    {
+    if let (None, Some(token)) = (&endpoint.token, token) {
         endpoint = endpoint.token(token);
     }
     Ok(Target::Remote(endpoint))
@@ -48,6 +71,14 @@ pub(crate) struct Connected {
 }
 
 impl Connected {
+    /// Ends the session, unless the user brought it along. The command has told its outcome: that
+    /// the server does not forget the session at once changes nothing, so nobody waits long for it.
+    pub(crate) async fn close(self) {
+        if self.client.endpoint().session_id.is_none() {
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.client.close()).await;
+        }
+    }
+
     /// A project's storage as its server is to be told, and whether checkpoints land just there.
     ///
     /// A local server may call the project's `.knut` folder by another path, because Spark writes
@@ -113,7 +144,11 @@ pub(crate) async fn install(printer: &mut Printer) -> Result<Installation, Failu
 /// Asks for the server's version: only the real thing, with the right token, can answer.
 async fn probe(address: &Address) -> Result<(), ProbeError> {
     match PipelinesClient::connect_to(endpoint_of(address)).await {
-        Ok(_) => Ok(()),
+        Ok(client) => {
+            // A session that is left behind goes by itself after an hour.
+            let _ = client.close().await;
+            Ok(())
+        }
         Err(error) if matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout) => {
             Err(ProbeError::NotReady(Box::new(error)))
         }
@@ -204,5 +239,35 @@ impl Shown {
             Some(total) => printer.note(&format!("{what}, {} of {} MB", mb(bytes), mb(total))),
             None => printer.note(&format!("{what}, {} MB", mb(bytes))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit_code::ExitCode;
+
+    fn chosen(remote: Option<&str>, local: bool, environment: Option<&str>) -> String {
+        let args = ServerArgs { remote: remote.map(str::to_owned), local };
+        let environment = Environment { remote: environment.map(str::to_owned), token: Some("SENTINEL".to_owned()) };
+        let in_spec = || Err(Failure::new(ExitCode::Invalid, "the spec is asked"));
+        match choose(&args, environment, in_spec, Path::new("/p")) {
+            Ok(Target::Remote(endpoint)) => format!("{endpoint} {}", endpoint.token.is_some()),
+            Ok(Target::Local(folder)) => folder.display().to_string(),
+            Err(_) => "refused".to_owned(),
+        }
+    }
+
+    /// C054: flag over environment over spec over this machine.
+    #[test]
+    fn the_nearest_says_which_server() {
+        assert_eq!(chosen(Some("sc://flag"), false, Some("sc://env")), "flag:15002 true");
+        assert_eq!(chosen(None, false, Some("sc://env")), "env:15002 true");
+        assert_eq!(chosen(None, false, None), "refused");
+        assert_eq!(chosen(None, true, Some("sc://env")), "/p");
+        assert_eq!(chosen(None, false, Some("local[*]")), "refused");
+        let args = ServerArgs { remote: None, local: false };
+        let target = choose(&args, Environment::default(), || Ok(None), Path::new("/p"));
+        assert!(matches!(target, Ok(Target::Local(folder)) if folder == Path::new("/p")));
     }
 }

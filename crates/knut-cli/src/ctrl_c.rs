@@ -1,14 +1,18 @@
 //! Following a run while listening for Ctrl-C: once cancels it on the server, twice leaves.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use futures::StreamExt as _;
+use futures::future::{BoxFuture, OptionFuture};
 use knut_client::{OperationId, PipelinesClient, UpdateStream};
 use knut_viewer::{FlowStatus, ViewerState};
 
 use crate::failure::Failure;
 use crate::plain_log::PlainLog;
 use crate::printer::{Printer, Tone};
+
+/// How long the server may take to answer that it cancels.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How following a run ended.
 pub(crate) enum Followed {
@@ -25,32 +29,46 @@ pub(crate) async fn follow(
     state: &mut ViewerState,
     printer: &mut Printer,
 ) -> Result<Followed, Failure> {
-    let operation_id = updates.operation_id();
+    let mut interrupts = Interrupts::listen()?;
     let mut is_cancelling = false;
+    let mut answer: Option<BoxFuture<'_, Result<bool, String>>> = None;
     let mut log = PlainLog::default();
     loop {
+        let quiet = tokio::time::sleep(log.patience(SystemTime::now()));
         tokio::select! {
             update = updates.next() => match update {
                 Some(update) => log.apply(state, update, printer),
                 None => return Ok(Followed::ToTheEnd),
             },
-            signal = tokio::signal::ctrl_c() => {
-                signal?;
+            () = interrupts.next() => {
                 if is_cancelling {
                     printer.labelled(Tone::Doubtful, "left", "what was running on the server may go on and commit");
                     return Ok(Followed::Left);
                 }
+                printer.note("cancelling on the server (Ctrl-C again to leave at once)");
                 is_cancelling = true;
-                cancel(client, operation_id, state, printer).await;
+                answer = Some(Box::pin(cancel(client, updates.operation_id())));
             }
-            () = tokio::time::sleep(log.patience()) => log.silence(state, SystemTime::now(), printer),
+            told = OptionFuture::from(answer.as_mut()), if answer.is_some() => {
+                answer = None;
+                tell(told.unwrap_or(Ok(false)), state, printer);
+            }
+            () = quiet => log.silence(state, SystemTime::now(), printer),
         }
     }
 }
 
-async fn cancel(client: &PipelinesClient, operation_id: OperationId, state: &ViewerState, printer: &mut Printer) {
-    printer.note("cancelling on the server (Ctrl-C again to leave at once)");
-    match client.interrupt(operation_id).await {
+/// Whether the run was there to be cancelled, or why nobody knows.
+async fn cancel(client: &PipelinesClient, operation_id: OperationId) -> Result<bool, String> {
+    match tokio::time::timeout(CANCEL_TIMEOUT, client.interrupt(operation_id)).await {
+        Ok(Ok(was_running)) => Ok(was_running),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err(format!("no answer within {} s", CANCEL_TIMEOUT.as_secs())),
+    }
+}
+
+fn tell(told: Result<bool, String>, state: &ViewerState, printer: &mut Printer) {
+    match told {
         Ok(true) => {
             let n_running = state.flows().iter().filter(|flow| flow.status().is_active()).count();
             let n_queued = state.n_flows(&[FlowStatus::Queued]);
@@ -59,6 +77,42 @@ async fn cancel(client: &PipelinesClient, operation_id: OperationId, state: &Vie
             ));
         }
         Ok(false) => printer.note("the server says that the run is over already"),
-        Err(error) => printer.labelled(Tone::Bad, "error", &format!("{error}; the run goes on")),
+        Err(reason) => printer.labelled(Tone::Bad, "error", &format!("cannot cancel: {reason}; the run may go on")),
+    }
+}
+
+/// Ctrl-C, and on Unix the polite request to end, as one stream that misses none.
+struct Interrupts {
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+    #[cfg(windows)]
+    interrupt: tokio::signal::windows::CtrlC,
+}
+
+impl Interrupts {
+    #[cfg(unix)]
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    #[cfg(windows)]
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self { interrupt: tokio::signal::windows::ctrl_c()? })
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    #[cfg(windows)]
+    async fn next(&mut self) {
+        self.interrupt.recv().await;
     }
 }

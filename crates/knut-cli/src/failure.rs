@@ -4,6 +4,9 @@ use crate::exit_code::ExitCode;
 use crate::hints;
 use crate::printer::{Printer, Tone};
 
+/// How many errors are printed; more are counted only.
+const MAX_ERRORS: usize = 50;
+
 /// Why a command ends early.
 pub(crate) struct Failure {
     code: ExitCode,
@@ -27,7 +30,7 @@ impl Failure {
 
     /// Prints everything and gives the code.
     pub(crate) fn print(self, printer: &mut Printer) -> ExitCode {
-        for (text, help) in &self.errors {
+        for (text, help) in self.errors.iter().take(MAX_ERRORS) {
             printer.labelled(Tone::Bad, "error", text);
             for line in &self.output {
                 printer.detail("log", line);
@@ -35,6 +38,9 @@ impl Failure {
             if let Some(help) = help {
                 printer.detail("help", help);
             }
+        }
+        if self.errors.len() > MAX_ERRORS {
+            printer.labelled(Tone::Bad, "error", &format!("and {} more", self.errors.len() - MAX_ERRORS));
         }
         self.code
     }
@@ -79,6 +85,8 @@ impl From<knut_client::Error> for Failure {
         use knut_client::ErrorKind;
         let code = match error.kind() {
             ErrorKind::Usage => ExitCode::Usage,
+            // Nothing was run yet, but what was defined is gone.
+            _ if error.is_session_lost() => ExitCode::Unreachable,
             ErrorKind::Server => ExitCode::Unresolved,
             ErrorKind::Cancelled => ExitCode::Cancelled,
             _ => ExitCode::Unreachable,
@@ -92,8 +100,9 @@ impl From<knut_local::Error> for Failure {
         use knut_local::ErrorKind;
         let code = match error.kind() {
             ErrorKind::InvalidOption | ErrorKind::AlreadyRunning => ExitCode::Usage,
-            ErrorKind::PortTaken | ErrorKind::ServerExited | ErrorKind::ServerNotReady => ExitCode::Unreachable,
-            _ => ExitCode::Unexpected,
+            ErrorKind::Io => ExitCode::Unexpected,
+            // No Python, no Java, no disk, no network: there is no server to run on.
+            _ => ExitCode::Unreachable,
         };
         let help = error.hint().map(str::to_owned);
         Self { code, errors: vec![(with_sources(&error), help)], output: error.details().to_vec() }

@@ -19,6 +19,8 @@ const HOLD: Duration = Duration::from_millis(500);
 #[derive(Default)]
 pub(crate) struct PlainLog {
     held: Vec<Held>,
+    /// When something was last said or heard of a flow; `None` before the first update.
+    last_news: Option<SystemTime>,
 }
 
 /// A line that waits for its flow not to fail after all.
@@ -35,8 +37,14 @@ impl PlainLog {
         let received = update.received;
         let news = News::of(&update.kind);
         let changes = state.apply(update);
+        if !matches!(news, News::None) || self.last_news.is_none() {
+            self.last_news = Some(received);
+        }
         let is_end = matches!(news, News::End);
-        self.held.retain(|held| is_end || state.flow(held.flow).status() == FlowStatus::Completed);
+        self.held.retain(|held| {
+            let flow = state.flow(held.flow);
+            flow.status() == FlowStatus::Completed && !(is_end && flow.is_provisional())
+        });
         self.release(received, is_end, printer);
         match news {
             News::Started(started) => log_start(&started, printer),
@@ -51,14 +59,20 @@ impl PlainLog {
         }
     }
 
-    /// How long the log can wait for the next update before it has something to say by itself.
-    pub(crate) fn patience(&self) -> Duration {
-        if self.held.is_empty() { HEARTBEAT } else { HOLD }
+    /// How long the log can wait for news before it has something to say by itself. Progress is no
+    /// news: it comes every two seconds and is not shown.
+    pub(crate) fn patience(&self, now: SystemTime) -> Duration {
+        if !self.held.is_empty() {
+            return HOLD;
+        }
+        let quiet = self.last_news.and_then(|at| now.duration_since(at).ok()).unwrap_or_default();
+        HEARTBEAT.saturating_sub(quiet)
     }
 
-    /// Says what is due when nothing was received for that long.
+    /// Says what is due when there was no news for that long.
     pub(crate) fn silence(&mut self, state: &ViewerState, now: SystemTime, printer: &mut Printer) {
         if self.held.is_empty() {
+            self.last_news = Some(now);
             heartbeat(state, now, printer);
         } else {
             self.release(now, false, printer);
@@ -68,6 +82,7 @@ impl PlainLog {
     /// Logs held lines whose time has come.
     fn release(&mut self, now: SystemTime, all: bool, printer: &mut Printer) {
         self.held.retain(|held| {
+            // Nothing will contradict it any more, unless the end itself is not known.
             let is_due = all || now.duration_since(held.since).is_ok_and(|waited| waited >= HOLD);
             if is_due {
                 printer.log(&held.at, Tone::Good, "ok", &held.rest);

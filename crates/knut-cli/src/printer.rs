@@ -84,7 +84,14 @@ impl Printer {
     pub(crate) fn log(&mut self, time: &str, tone: Tone, word: &str, rest: &str) {
         if !self.is_quiet() {
             let (dim, style) = (Tone::Quiet.style(), tone.style());
-            let _ = writeln!(self.err, "{dim}{time}{dim:#} {style}{word:>4}{style:#} {}", visible(rest));
+            let rest = visible(rest);
+            let mut lines = rest.lines();
+            let first = lines.next().unwrap_or("");
+            let _ = writeln!(self.err, "{dim}{time}{dim:#} {style}{word:>4}{style:#} {first}");
+            // Set in, so that no text of a server can pass for a line of the log.
+            for line in lines {
+                let _ = writeln!(self.err, "{:30}{line}", "");
+            }
         }
     }
 

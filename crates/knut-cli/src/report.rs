@@ -119,15 +119,20 @@ pub(crate) fn exit_code(state: &ViewerState) -> ExitCode {
     }
 }
 
-fn summary(state: &ViewerState, code: ExitCode, printer: &mut Printer) {
-    let dry_run = state.started().is_some_and(|started| started.dry_run);
-    let (tone, word) = match code {
+/// The word for how it ended.
+pub(crate) fn verdict(code: ExitCode) -> (Tone, &'static str) {
+    match code {
         ExitCode::Ok => (Tone::Good, "COMPLETED"),
         ExitCode::NothingSelected => (Tone::Doubtful, "DID NOTHING"),
         ExitCode::Cancelled => (Tone::Doubtful, "CANCELLED"),
         ExitCode::Unreachable | ExitCode::Unknown => (Tone::Bad, "UNKNOWN"),
         _ => (Tone::Bad, "FAILED"),
-    };
+    }
+}
+
+fn summary(state: &ViewerState, code: ExitCode, printer: &mut Printer) {
+    let dry_run = state.started().is_some_and(|started| started.dry_run);
+    let (tone, word) = verdict(code);
     let took = match (state.started_at(), state.last_at()) {
         (Some(start), Some(end)) => end.duration_since(start).ok(),
         _ => None,

@@ -16,20 +16,31 @@ const SPEC_NAMES: [&str; 2] = ["spark-pipeline.yml", "spark-pipeline.yaml"];
 /// When there is none up to the root, when one folder has both, or when `start` is relative and
 /// there is no current folder to resolve it against.
 pub fn find_spec(start: &Path) -> Result<PathBuf, Problem> {
-    let start = std::path::absolute(start)
-        .map_err(|error| Problem::new(start.display().to_string(), format!("no such folder: {}", reason(&error))))?;
-    for folder in start.ancestors() {
-        if let Some(spec) = spec_in(folder)? {
-            return Ok(spec);
-        }
+    if let Some(spec) = nearest_spec(start)? {
+        return Ok(spec);
     }
     let shown = start.display().to_string();
     let problem = Problem::new(shown, "no spark-pipeline.yml or spark-pipeline.yaml in this folder or any above it");
-    let elsewhere = match similar_in(&start) {
+    let elsewhere = match similar_in(start) {
         Some(name) => format!("`--spec {name}` takes the one here"),
         None => "`--spec PATH` takes one from elsewhere".to_owned(),
     };
     Err(problem.help(format!("`knut init` writes a new project; {elsewhere}")))
+}
+
+/// As [`find_spec`]; `None` where there is no project.
+///
+/// # Errors
+/// When one folder has both, or when `start` is relative and there is no current folder.
+pub fn nearest_spec(start: &Path) -> Result<Option<PathBuf>, Problem> {
+    let start = std::path::absolute(start)
+        .map_err(|error| Problem::new(start.display().to_string(), format!("no such folder: {}", reason(&error))))?;
+    for folder in start.ancestors() {
+        if let Some(spec) = spec_in(folder)? {
+            return Ok(Some(spec));
+        }
+    }
+    Ok(None)
 }
 
 /// The spec that a user named: a file of any name, or a folder that has one.

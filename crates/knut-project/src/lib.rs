@@ -46,11 +46,11 @@ mod suggest;
 mod text;
 mod yaml;
 
-pub use find::{find_spec, spec_at};
+pub use find::{find_spec, nearest_spec, spec_at};
 pub use init::init;
 pub use library::{Library, LibraryPattern};
 pub use problem::{Problem, Problems};
-pub use project::Project;
+pub use project::{Project, remote_of};
 pub use sources::Source;
-pub use spec::PipelineSpec;
+pub use spec::{PipelineSpec, Remote};
 pub use storage::{Storage, StorageError};

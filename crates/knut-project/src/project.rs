@@ -7,12 +7,29 @@ use knut_model::{DataflowGraph, Dataset, SourceLocation, SqlFile};
 use crate::discover::discover;
 use crate::problem::{Place, Problem, Problems};
 use crate::sources::{MAX_TOML_BYTES, Source, read_sources};
-use crate::spec::{MAX_SPEC_BYTES, PipelineSpec, SpecReading, read_spec};
+use crate::spec::{MAX_SPEC_BYTES, PipelineSpec, Remote, SpecReading, read_spec};
 use crate::storage::Storage;
 use crate::text::{self, quoted, reason};
 
 /// The file with knut's own settings, beside the spec.
 const KNUT_TOML: &str = "knut.toml";
+
+/// The server that a spec names, without reading the rest of its project; `None` if it names none.
+///
+/// # Errors
+/// When the spec cannot be read or is not valid.
+pub fn remote_of(spec_path: &Path) -> Result<Option<Remote>, Problems> {
+    let shown = spec_path.display().to_string();
+    let unreadable = |why: String| Problems::from(Problem::new(&*shown, why));
+    let absolute = std::path::absolute(spec_path).map_err(|error| unreadable(reason(&error)))?;
+    let root = absolute.parent().unwrap_or(&absolute);
+    let text = text::read(&absolute, &shown, MAX_SPEC_BYTES)?;
+    let reading = read_spec(&text, &shown, root, None);
+    match Problems::from_list(reading.problems) {
+        Some(problems) => Err(problems),
+        None => Ok(reading.spec.and_then(|spec| spec.remote)),
+    }
+}
 
 /// A project as it lies on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -46,7 +46,7 @@ fn a_project_becomes_a_graph() {
     assert_eq!(project.root, root);
     assert_eq!(project.spec.storage.uri, format!("file://{}/st", root.display()));
     // C054: the server that the spec names is not sent to it as a conf.
-    assert_eq!(project.spec.remote.as_deref(), Some("sc://h"));
+    assert_eq!(project.spec.remote.as_ref().map(crate::Remote::reveal), Some("sc://h"));
     let graph = project.graph().unwrap();
     assert_eq!((graph.default_catalog(), graph.default_database()), (Some("c"), Some("d")));
     assert_eq!(graph.sql_conf().iter().collect::<Vec<_>>(), [(&"spark.x".to_owned(), &"1".to_owned())]);

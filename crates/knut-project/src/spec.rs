@@ -54,7 +54,7 @@ pub struct PipelineSpec {
     pub configuration: BTreeMap<String, String>,
     /// The server that `spark.remote` in `configuration` names; `None` when it names none. A flag or
     /// the environment comes before it.
-    pub remote: Option<String>,
+    pub remote: Option<Remote>,
     /// Which files define the pipeline, in the order written.
     pub libraries: Vec<Library>,
 }
@@ -72,6 +72,23 @@ pub(crate) struct SpecReading {
     /// Whether `libraries` or an entry of it is wrong, so that it may mean more files.
     pub(crate) libraries_bad: bool,
     pub(crate) problems: Vec<Problem>,
+}
+
+/// The connection string that a spec names. It may hold a token and is not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Remote(String);
+
+impl Remote {
+    /// The connection string as written.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("(hidden)")
+    }
 }
 
 /// Reads a spec. `file` names it in problems; a relative `storage` is resolved against `root`. A
@@ -146,7 +163,7 @@ impl<'a> Reader<'a> {
             catalog: catalog.map(str::to_owned),
             database: database.map(str::to_owned),
             configuration,
-            remote,
+            remote: remote.map(Remote),
             libraries,
         });
     }

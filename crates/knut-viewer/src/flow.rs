@@ -91,8 +91,6 @@ pub struct FlowState {
     attempt: u32,
     /// Whether the present attempt was planned, which only batch flows are.
     planned: bool,
-    /// Whether it failed in a way after which it is not tried again.
-    is_final: bool,
     /// Whether the run's end is known.
     is_settled: bool,
     queued_at: Option<SystemTime>,
@@ -111,7 +109,6 @@ impl FlowState {
             inferred: false,
             attempt: 0,
             planned: false,
-            is_final: false,
             is_settled: false,
             queued_at: None,
             started_at: None,
@@ -189,7 +186,7 @@ impl FlowState {
     /// Folds in one event.
     pub(crate) fn apply(&mut self, event: FlowEvent, at: Option<SystemTime>) {
         // A stream's listener speaks late: RUNNING and COMPLETED may come after the last word.
-        if self.is_final && matches!(event, FlowEvent::Running | FlowEvent::Completed) {
+        if self.has_failed_for_good() && matches!(event, FlowEvent::Running | FlowEvent::Completed) {
             return;
         }
         match event {
@@ -224,6 +221,12 @@ impl FlowState {
         }
     }
 
+    /// Whether it failed in a way after which it is not tried again.
+    fn has_failed_for_good(&self) -> bool {
+        let reason = self.failures.last().map(|failure| failure.reason);
+        self.status == FlowStatus::Failed && reason != Some(FailureReason::Attempt)
+    }
+
     /// Gives a flow its last status once nothing more can come. `dry_run` runs no flow.
     pub(crate) fn settle(&mut self, outcome: &RunOutcome, dry_run: bool, is_view: bool) {
         // Of a run that was lost or cancelled nobody said whether its completed streams held.
@@ -254,7 +257,6 @@ impl FlowState {
         self.count_attempt(matches!(self.status, FlowStatus::Failed | FlowStatus::Completed));
         self.started_at = self.started_at.or(at);
         self.ended_at = None;
-        self.is_final = false;
         self.set(status);
     }
 
@@ -274,7 +276,6 @@ impl FlowState {
     }
 
     fn fail(&mut self, reason: FailureReason, error: Option<Diagnostic>, at: Option<SystemTime>) {
-        self.is_final = reason != FailureReason::Attempt;
         let resolution = matches!(reason, FailureReason::Unresolved | FailureReason::UnresolvedUpstream);
         if let FailureReason::RetriesExhausted { max_retries } = reason {
             // A stream that fails while it starts says FAILED twice for one attempt; the count

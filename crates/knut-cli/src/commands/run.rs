@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use knut_client::RunOptions;
-use knut_model::RefreshSelection;
+use knut_model::{Identifier, RefreshSelection};
 use knut_project::{Project, Storage};
 use knut_viewer::{RunOutcome, ViewerState};
 
 use super::spec_path;
 use crate::args::{Datasets, DryRunArgs, ProjectArgs, RunArgs, ServerArgs};
-use crate::connect::{choose, connect};
+use crate::connect::{Environment, choose, connect};
 use crate::ctrl_c::{Followed, follow};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -18,16 +18,11 @@ use crate::report;
 
 pub(crate) async fn run(args: RunArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
     let refresh = selection(args.full_refresh_all, args.refresh, args.full_refresh);
-    let here = std::env::current_dir()?;
-    let storage = match &args.storage {
-        Some(written) => Some(storage_at(written, &here)?),
-        None => None,
-    };
-    execute(&args.project, &args.server, storage, refresh, false, printer).await
+    execute(&args.project, &args.server, args.storage.as_deref(), refresh, false, printer).await
 }
 
 pub(crate) async fn dry_run(args: DryRunArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
-    execute(&args.project, &args.server, None, RefreshSelection::All, true, printer).await
+    execute(&args.project, &args.server, args.storage.as_deref(), RefreshSelection::All, true, printer).await
 }
 
 fn storage_at(written: &str, base: &Path) -> Result<Storage, Failure> {
@@ -36,26 +31,38 @@ fn storage_at(written: &str, base: &Path) -> Result<Storage, Failure> {
 
 fn selection(full_refresh_all: bool, refresh: Vec<Datasets>, full_refresh: Vec<Datasets>) -> RefreshSelection {
     let names = |lists: Vec<Datasets>| lists.into_iter().flat_map(|list| list.0).collect::<Vec<_>>();
-    let (refresh, full_refresh) = (names(refresh), names(full_refresh));
-    match (full_refresh_all, refresh.is_empty() && full_refresh.is_empty()) {
-        (true, _) => RefreshSelection::FullAll,
-        (false, true) => RefreshSelection::All,
-        (false, false) => RefreshSelection::Some { refresh, full_refresh },
+    if full_refresh_all {
+        return RefreshSelection::FullAll;
     }
+    RefreshSelection::only(names(refresh), names(full_refresh)).unwrap_or(RefreshSelection::All)
+}
+
+/// Why a name may not stand in both lists; `None` when none does.
+fn overlap(selection: &RefreshSelection, project: &Project) -> Option<Failure> {
+    let RefreshSelection::Only { refresh, full_refresh, .. } = selection else { return None };
+    let key = |name: &Identifier| name.key(project.spec.catalog.as_deref(), project.spec.database.as_deref());
+    let twice = refresh.iter().find(|name| full_refresh.iter().any(|other| key(other) == key(name)))?;
+    let text = format!("{twice} stands after both --refresh and --full-refresh");
+    Some(Failure::new(ExitCode::Usage, text).hint("a full refresh updates it too: leave it out of --refresh"))
 }
 
 async fn execute(
     project: &ProjectArgs,
     server: &ServerArgs,
-    storage: Option<Storage>,
+    storage: Option<&str>,
     refresh: RefreshSelection,
     dry_run: bool,
     printer: &mut Printer,
 ) -> Result<ExitCode, Failure> {
     // Everything that can be wrong without a server is told before one is asked.
+    let here = std::env::current_dir()?;
+    let storage = storage.map(|written| storage_at(written, &here)).transpose()?;
     let project = Project::load_with_storage(&spec_path(project)?, storage)?;
     let graph = project.graph()?;
-    let target = choose(server, project.spec.remote.as_deref(), &project.root)?;
+    if let Some(failure) = overlap(&refresh, &project) {
+        return Err(failure);
+    }
+    let target = choose(server, Environment::read(), || Ok(project.spec.remote.clone()), &project.root)?;
     let connected = connect(target, printer).await?;
     let (storage, is_exact) = connected.storage(&project);
     for warning in project.warnings.iter().filter(|_| !is_exact) {
@@ -64,23 +71,31 @@ async fn execute(
             printer.detail("help", help);
         }
     }
-    let client = connected.client;
+    let client = &connected.client;
     let what = if dry_run { "dry-run" } else { "run" };
     let (name, version) = (&project.spec.name, client.spark_version());
     printer.note(&format!("knut {what} {name} on {} (Spark {version})", client.endpoint()));
 
-    let defined = client.define_graph(&graph).await?;
+    let defined = match client.define_graph(&graph).await {
+        Ok(defined) => defined,
+        Err(error) => {
+            connected.close().await;
+            return Err(error.into());
+        }
+    };
+    for warning in &defined.warnings {
+        printer.labelled(Tone::Doubtful, "warning", warning);
+    }
     let options = RunOptions::new(storage).refresh(refresh).dry_run(dry_run);
     let mut state = ViewerState::default();
     let updates = client.run_updates(defined, &options);
-    if let Followed::Left = follow(&client, updates, &mut state, printer).await? {
+    if let Followed::Left = follow(client, updates, &mut state, printer).await? {
         return Ok(ExitCode::Interrupted);
     }
     let code = report::report(&state, printer);
     // The session ends only when the server does no more work in it; do not wait for that.
     if matches!(state.outcome(), Some(RunOutcome::Succeeded | RunOutcome::Failed(_))) {
-        // The run is over and told; whether the server also forgets the session changes nothing.
-        let _ = client.close().await;
+        connected.close().await;
     }
     Ok(code)
 }
@@ -88,15 +103,14 @@ async fn execute(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knut_model::Identifier;
 
     #[test]
     fn options_become_one_selection() {
         let list = |name: &str| vec![Datasets(vec![Identifier::parse(name).unwrap()])];
         assert_eq!(selection(true, vec![], vec![]), RefreshSelection::FullAll);
         assert_eq!(selection(false, vec![], vec![]), RefreshSelection::All);
-        let some = RefreshSelection::Some { refresh: vec![], full_refresh: vec![Identifier::parse("a").unwrap()] };
-        assert_eq!(selection(false, vec![], list("a")), some);
+        let only = RefreshSelection::only(vec![], vec![Identifier::parse("a").unwrap()]).unwrap();
+        assert_eq!(selection(false, vec![], list("a")), only);
     }
 
     #[test]

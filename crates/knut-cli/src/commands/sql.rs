@@ -1,11 +1,10 @@
 //! `knut sql`: executes one statement and shows its progress.
 
-use knut_project::Project;
 use knut_viewer::{RunOutcome, ViewerState};
 
-use super::{server_folder, spec_path};
+use super::{nearest_spec, server_folder};
 use crate::args::SqlArgs;
-use crate::connect::{choose, connect};
+use crate::connect::{Environment, choose, connect};
 use crate::ctrl_c::{Followed, follow};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -15,19 +14,21 @@ use crate::printer::{Printer, Tone};
 
 pub(crate) async fn run(args: SqlArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
     let folder = server_folder(&args.project)?;
-    // A project is not needed, but its spec may name the server.
-    let spec = spec_path(&args.project).ok().and_then(|spec| Project::load(&spec).ok());
-    let in_spec = spec.and_then(|project| project.spec.remote);
-    let client = connect(choose(&args.server, in_spec.as_deref(), &folder)?, printer).await?.client;
+    // A project is not needed, but if there is one its spec may name the server.
+    let in_spec = || match nearest_spec(&args.project)? {
+        Some(spec) => Ok(knut_project::remote_of(&spec)?),
+        None => Ok(None),
+    };
+    let target = choose(&args.server, Environment::read(), in_spec, &folder)?;
+    let connected = connect(target, printer).await?;
     let mut state = ViewerState::default();
-    let updates = client.execute_sql(&args.statement);
-    if let Followed::Left = follow(&client, updates, &mut state, printer).await? {
+    let updates = connected.client.execute_sql(&args.statement);
+    if let Followed::Left = follow(&connected.client, updates, &mut state, printer).await? {
         return Ok(ExitCode::Interrupted);
     }
     let code = report(&state, printer);
     if matches!(state.outcome(), Some(RunOutcome::Succeeded | RunOutcome::Failed(_))) {
-        // The statement is over and told; whether the server also forgets the session changes nothing.
-        let _ = client.close().await;
+        connected.close().await;
     }
     Ok(code)
 }
@@ -38,12 +39,8 @@ fn report(state: &ViewerState, printer: &mut Printer) -> ExitCode {
         _ => String::new(),
     };
     let n_tasks: u64 = state.stages().values().map(|stage| stage.n_completed_tasks).sum();
-    let (code, tone, word) = match state.outcome() {
-        Some(RunOutcome::Succeeded) => (ExitCode::Ok, Tone::Good, "COMPLETED"),
-        Some(RunOutcome::Cancelled(_)) => (ExitCode::Cancelled, Tone::Doubtful, "CANCELLED"),
-        Some(RunOutcome::Failed(_)) => (ExitCode::Failed, Tone::Bad, "FAILED"),
-        _ => (crate::report::exit_code(state), Tone::Bad, "UNKNOWN"),
-    };
+    let code = crate::report::exit_code(state);
+    let (tone, word) = crate::report::verdict(code);
     if let Some(diagnostic) = state.outcome().and_then(RunOutcome::diagnostic) {
         printer.labelled(Tone::Bad, "error", diagnostic.summary());
         if let Some(hint) = hints::for_diagnostic(diagnostic) {
