@@ -39,6 +39,7 @@
 //!
 //! This crate must not know gRPC or an async runtime, and never talks to a server.
 
+mod check;
 mod discover;
 mod find;
 mod init;
@@ -55,6 +56,7 @@ mod suggest;
 mod text;
 mod yaml;
 
+pub use check::{Code, FileSpan, Finding, Severity, check};
 pub use find::{find_spec, nearest_spec, spec_at};
 pub use init::init;
 pub use library::{Library, LibraryPattern};

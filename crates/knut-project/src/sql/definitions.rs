@@ -4,6 +4,7 @@
 //! `SqlGraphRegistrationContext`; observed: unlike elsewhere in Spark, upper and lower case count.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use knut_model::{DatasetKind, Identifier, SqlFile};
@@ -107,6 +108,8 @@ pub struct DefinedEdge {
     pub certainty: Certainty,
     /// Where the name stands that is read.
     pub place: FilePlace,
+    /// Its bytes in that file.
+    pub span: Range<usize>,
 }
 
 /// What a flow reads.
@@ -317,7 +320,8 @@ impl Reader {
                 }
             };
             let (is_streaming, certainty) = (read.is_streaming, read.certainty);
-            let edge = DefinedEdge { flow, from, is_streaming, certainty, place: place(read.span.start) };
+            let (span, place) = (read.span.clone(), place(read.span.start));
+            let edge = DefinedEdge { flow, from, is_streaming, certainty, place, span };
             self.pending.push(Pending { edge, single, is_current });
         }
     }

@@ -1,0 +1,312 @@
+//! The stable code of each kind of finding, with what it is about.
+
+use std::fmt;
+
+use crate::sql::RefusalReason;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The server will refuse it.
+    Error,
+    /// The server takes it, and something probably does not happen as it was meant.
+    Warning,
+}
+
+/// What kind of thing a finding is; it displays as `K0203`. A code never changes its meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code(u16);
+
+/// A row of the table of codes: number, severity, title, explanation.
+type Row = (u16, Severity, &'static str, &'static str);
+
+use Severity::{Error, Warning};
+
+impl Code {
+    pub(super) const DUPLICATE_DATASET: Self = Self(201);
+    pub(super) const DUPLICATE_FLOW: Self = Self(202);
+    pub(super) const CYCLE: Self = Self(203);
+    pub(super) const UNKNOWN_TARGET: Self = Self(204);
+    pub(super) const WITHOUT_FLOW: Self = Self(205);
+    pub(super) const TOO_MANY_FLOWS: Self = Self(206);
+    pub(super) const BATCH_INTO_STREAMING_TABLE: Self = Self(207);
+    pub(super) const STREAM_INTO_BATCH: Self = Self(208);
+    pub(super) const STREAM_OF_BATCH_VIEW: Self = Self(209);
+    pub(super) const BATCH_OF_STREAMING_VIEW: Self = Self(210);
+    pub(super) const VIEW_OF_TEMPORARY_VIEW: Self = Self(211);
+    pub(super) const NAMES_DIFFER_IN_CASE: Self = Self(301);
+    pub(super) const APPENDING_FLOWS: Self = Self(302);
+    pub(super) const NAME_OF_SESSION_CATALOG: Self = Self(304);
+    pub(super) const UNUSED_VIEW: Self = Self(306);
+    pub(super) const IF_NOT_EXISTS: Self = Self(307);
+    pub(super) const SHADOWED: Self = Self(308);
+    pub(super) const UNKNOWN_BUT_SIMILAR: Self = Self(309);
+
+    /// Reads `K0203`, in upper or lower case; `None` if there is no such code.
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = text.strip_prefix(['K', 'k'])?.parse().ok()?;
+        TABLE.iter().any(|row| row.0 == number).then_some(Self(number))
+    }
+
+    /// All codes in order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|row| Self(row.0))
+    }
+
+    /// How bad it is.
+    pub fn severity(self) -> Severity {
+        self.row().1
+    }
+
+    /// What it is, in a few words.
+    pub fn title(self) -> &'static str {
+        self.row().2
+    }
+
+    /// What it is about and what to do, in full sentences.
+    pub fn explanation(self) -> &'static str {
+        self.row().3
+    }
+
+    fn row(self) -> &'static Row {
+        TABLE.iter().find(|row| row.0 == self.0).unwrap_or(&TABLE[0])
+    }
+
+    /// The code of a statement's refusal.
+    pub(super) fn of_refusal(reason: &RefusalReason) -> Self {
+        use RefusalReason as R;
+        Self(match reason {
+            R::NotADefinition(_) => 101,
+            R::Unclosed | R::StrayCharacter(_) => 103,
+            R::NeedsBackticks(_) | R::ComputedName | R::TooManyNameParts | R::ReadOfManyParts => 104,
+            R::OrRefresh | R::OrReplace | R::Live | R::ApplyChanges | R::Expectation | R::Constraint | R::Sink => 105,
+            R::UseWithoutKind
+            | R::SetWithoutValue
+            | R::SetSyntax
+            | R::TimeZone
+            | R::MultipartCatalog
+            | R::NoDatabase => 106,
+            R::NoQuery
+            | R::Clause(_)
+            | R::DuplicateClause(_)
+            | R::PartitionTransform
+            | R::NestedColumn
+            | R::ReservedProperty(_)
+            | R::PropertyWithoutValue(_)
+            | R::DuplicateProperty(_)
+            | R::IfNotExists
+            | R::ViewOfDataSource => 107,
+            R::PartitionAndCluster => 108,
+            R::QualifiedTemporaryView | R::MultipartFlowName => 109,
+            R::NotByName | R::InsertOverwrite | R::FlowTargetDetails => 110,
+            R::CdcOfMaterializedView
+            | R::CdcWithColumns
+            | R::CdcFromBatch
+            | R::CdcWithoutSequence
+            | R::ScdType
+            | R::HistoryWithoutScd2
+            | R::CdcClause(_) => 111,
+            R::FileFunction(_) | R::StreamOfFiles => 112,
+            _ => 102,
+        })
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "K{:04}", self.0)
+    }
+}
+
+const TABLE: &[Row] = &[
+    (
+        101,
+        Error,
+        "not a definition",
+        "A pipeline's SQL files define datasets and flows; they run no statements. Of what is not a definition only SET, \
+         SET CATALOG and USE DATABASE are allowed, and act for the rest of their file.",
+    ),
+    (102, Error, "syntax error", "The statement does not go on as Spark's grammar wants. The whole file is refused."),
+    (
+        103,
+        Error,
+        "text that is not closed, or a stray character",
+        "A string, a name in backticks, a bracket or a comment has no end, or a character stands outside of quotes that no \
+         SQL text has there: often a zero-width space or a typographic quote that came along when text was copied.",
+    ),
+    (
+        104,
+        Error,
+        "bad name",
+        "A name has one to three parts: catalog, database, name. Parts with characters other than letters, digits and _ \
+         stand in backticks. A name that is defined cannot be computed with IDENTIFIER(…), except from one string.",
+    ),
+    (
+        105,
+        Error,
+        "another system's SQL",
+        "Databricks has statements and clauses that Apache Spark has not: CREATE OR REFRESH, LIVE tables, APPLY CHANGES, \
+         expectations, sinks in SQL. The finding says what to write instead.",
+    ),
+    (
+        106,
+        Error,
+        "bad SET or USE",
+        "Files know `SET key = value`, `SET TIME ZONE …`, `SET CATALOG name` and `USE DATABASE name`. After SET CATALOG \
+         there is no current database until a USE DATABASE names one.",
+    ),
+    (
+        107,
+        Error,
+        "clause that does not fit",
+        "Datasets of a pipeline take columns, USING, PARTITIONED BY, CLUSTER BY, COMMENT and TBLPROPERTIES, each once. \
+         Where their files lie is the catalog's business, so LOCATION, OPTIONS and the like are refused.",
+    ),
+    (
+        108,
+        Error,
+        "partitioned and clustered",
+        "A table has partition columns or clustering columns, not both. The server only says so in the run.",
+    ),
+    (
+        109,
+        Error,
+        "qualified name where one part is allowed",
+        "Temporary views and flows live in the pipeline, not in a database, so their names have one part. Only the flow that \
+         a dataset's own query makes has the dataset's whole name.",
+    ),
+    (
+        110,
+        Error,
+        "flow that does not insert by name",
+        "A flow appends rows by column name: `CREATE FLOW f AS INSERT INTO target BY NAME SELECT …`. It cannot overwrite, \
+         name columns or write into one partition.",
+    ),
+    (
+        111,
+        Error,
+        "bad AUTO CDC",
+        "AUTO CDC applies changes from a stream to a streaming table: it needs KEYS and SEQUENCE BY, reads `STREAM source`, \
+         and keeps history only as SCD type 2.",
+    ),
+    (
+        112,
+        Error,
+        "stream of files in SQL",
+        "Apache Spark's pipeline SQL cannot stream from files: read_files does not exist and STREAM csv.`path` is read as a \
+         batch. A source in knut.toml can be read as a stream: `FROM STREAM name`.",
+    ),
+    (
+        201,
+        Error,
+        "dataset defined twice",
+        "Two statements define a dataset of the same name. The server notices at the start of the run.",
+    ),
+    (
+        202,
+        Error,
+        "flow defined twice",
+        "Two flows have the same name. Each flow has a checkpoint of its own under its name.",
+    ),
+    (
+        203,
+        Error,
+        "cycle",
+        "Datasets read each other in a circle, so that none can be filled first. The server names two of them and stops.",
+    ),
+    (204, Error, "flow into nothing", "A flow writes into a dataset that no file defines."),
+    (
+        205,
+        Error,
+        "dataset without flow",
+        "Nothing fills the streaming table: give it a query, or a `CREATE FLOW … AS INSERT INTO … BY NAME …`.",
+    ),
+    (
+        206,
+        Error,
+        "several flows into a materialized view",
+        "A materialized view is the result of one query. A streaming table takes several flows.",
+    ),
+    (
+        207,
+        Error,
+        "batch query in a streaming table",
+        "A streaming table is fed by streams: at least one input must be read as `STREAM name`. Files become a stream \
+         through a source in knut.toml with `streaming = true`.",
+    ),
+    (
+        208,
+        Error,
+        "stream in a materialized view",
+        "A materialized view, and a view in the catalog, is computed from whole tables: take the word STREAM out, or make it a streaming table.",
+    ),
+    (209, Error, "stream of a batch view", "A view is a query. One that reads no stream cannot be read as one."),
+    (
+        210,
+        Error,
+        "batch read of a streaming view",
+        "A view that reads a stream is one, and must be read as `STREAM name`.",
+    ),
+    (
+        211,
+        Error,
+        "view of a temporary view",
+        "A view in the catalog outlives the pipeline, so it cannot read a temporary view, which does not.",
+    ),
+    (
+        301,
+        Warning,
+        "names that differ in case only",
+        "Inside a pipeline Spark takes `Orders` and `orders` for two datasets, elsewhere for one table. Runs then overwrite \
+         each other's rows, or a read finds an older table instead of the pipeline's.",
+    ),
+    (
+        302,
+        Warning,
+        "several flows into a plain table",
+        "Two streams that append to one table of files at the same time can lose rows: the server says so only in a retry's \
+         error, if at all. Use one flow with UNION ALL, or a table format that takes concurrent writers.",
+    ),
+    (
+        304,
+        Warning,
+        "name that the session catalog refuses",
+        "Spark's own catalog takes names of letters a to z, digits and _. A dry run does not notice; the run fails when it \
+         makes the table.",
+    ),
+    (
+        306,
+        Warning,
+        "view that nobody reads",
+        "A temporary view exists only inside the pipeline; one that nothing reads does nothing.",
+    ),
+    (307, Warning, "IF NOT EXISTS means nothing", "A run updates what is there, with or without the words."),
+    (
+        308,
+        Warning,
+        "table hidden by a view",
+        "Where a temporary view and a table have the same name, the name alone means the view. The table is reached by its \
+         name with the database.",
+    ),
+    (
+        309,
+        Warning,
+        "unknown name like a known one",
+        "No file defines this name, so Spark looks for it in the catalog. A dataset of the pipeline has a name so like it \
+         that it may be meant.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_read_and_print_and_are_in_order() {
+        assert_eq!(Code::parse("k0203"), Some(Code::CYCLE));
+        assert_eq!(Code::CYCLE.to_string(), "K0203");
+        assert_eq!(Code::parse("K9999"), None);
+        assert_eq!(Code::parse("203"), None);
+        assert!(TABLE.windows(2).all(|rows| rows[0].0 < rows[1].0));
+    }
+}
