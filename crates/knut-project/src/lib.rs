@@ -54,5 +54,5 @@ pub use problem::{Problem, Problems};
 pub use project::Project;
 pub use sources::Source;
 pub use spec::PipelineSpec;
-pub use sql::{SqlChunk, TextPlace, split_sql};
+pub use sql::*;
 pub use storage::{Storage, StorageError};

@@ -1,6 +1,25 @@
 //! Reading of SQL files: statements, what they define, and what their queries read.
+//!
+//! All of it is total: any text is read, in linear time and without deep recursion.
 
+mod auto_cdc;
+mod clauses;
+mod create;
+mod cursor;
+mod file;
+mod read_tokens;
+mod read_tree;
+mod reads;
+mod refusal;
+mod session;
 mod split;
+mod statement;
 mod token;
 
+pub use file::read_sql;
+pub use reads::{Certainty, QueryReads, ReadSource, SqlRead, query_reads};
+pub use refusal::{RefusalReason, SqlRefusal};
 pub use split::{SqlChunk, TextPlace, split_sql};
+pub use statement::{
+    ColumnChoice, SqlAutoCdc, SqlContent, SqlDataset, SqlFill, SqlFlow, SqlName, SqlQuery, SqlStatement, Verdict,
+};

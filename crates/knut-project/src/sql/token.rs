@@ -79,7 +79,7 @@ impl Token {
 }
 
 /// Signs of more than one character, longest first.
-const SIGNS: [&str; 15] = ["<=>", ">>>", "||", "|>", "==", "<>", "!=", "<=", ">=", "!>", "!<", "->", "=>", "::", "<<"];
+const SIGNS: [&str; 14] = ["<=>", "||", "|>", "==", "<>", "!=", "<=", ">=", "!>", "!<", "->", "=>", "::", "<<"];
 
 /// The tokens of a part of a text. The part must lie on character boundaries; else there are none.
 pub(crate) fn tokens(text: &str, part: Range<usize>) -> Vec<Token> {

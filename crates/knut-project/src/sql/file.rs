@@ -1,0 +1,64 @@
+//! Reads a whole SQL file.
+
+use crate::sql::create::create;
+use crate::sql::cursor::{Cursor, Step};
+use crate::sql::refusal::RefusalReason;
+use crate::sql::session;
+use crate::sql::split::{PlaceCounter, split_sql};
+use crate::sql::statement::{SqlContent, SqlStatement};
+use crate::sql::token::tokens;
+
+/// Reads the statements of a SQL file, each for itself. Takes any text.
+///
+/// What `SET` and `USE` mean for the statements after them is worked out by
+/// [`SqlDefinitions`](crate::SqlDefinitions).
+///
+/// ```
+/// use knut_project::{SqlContent, Verdict, read_sql};
+///
+/// let statements = read_sql("CREATE MATERIALIZED VIEW m AS SELECT * FROM orders; USE CATALOG c");
+/// assert!(matches!(statements[0].content, SqlContent::Dataset(_)));
+/// assert_eq!(statements[0].verdict(), Verdict::Accepted);
+/// let Verdict::Refused(refusal) = statements[1].verdict() else { panic!() };
+/// assert_eq!(refusal.message(), "`USE` must say `DATABASE`, `SCHEMA` or `NAMESPACE`");
+/// ```
+pub fn read_sql(text: &str) -> Vec<SqlStatement> {
+    let mut places = PlaceCounter::new(text);
+    let chunks = split_sql(text).into_iter().filter(|chunk| chunk.is_statement);
+    let read = chunks.map(|chunk| {
+        let tokens = tokens(text, chunk.range.clone());
+        let start = tokens.first().map_or(chunk.range.start, |token| token.start);
+        let end = tokens.last().map_or(start, |token| token.end);
+        let mut cursor = Cursor::new(text, &tokens, end);
+        let content = statement(&mut cursor).unwrap_or(SqlContent::Unread);
+        SqlStatement {
+            range: start..end,
+            start: places.of(start),
+            content,
+            has_doubt: cursor.has_doubt,
+            refusals: cursor.refusals,
+            chunk,
+        }
+    });
+    read.collect()
+}
+
+fn statement(cursor: &mut Cursor<'_>) -> Step<SqlContent> {
+    if cursor.take(&["CREATE"]) {
+        return create(cursor);
+    }
+    if cursor.take(&["SET"]) {
+        return session::set(cursor);
+    }
+    if cursor.take(&["USE"]) {
+        return session::use_(cursor);
+    }
+    if cursor.is(&["APPLY", "CHANGES"]) || cursor.is(&["AUTO", "CDC"]) {
+        return cursor.stop(RefusalReason::ApplyChanges, cursor.span());
+    }
+    let Some(first) = cursor.peek().filter(|token| token.text(cursor.sql).is_ascii() && token.is_name()) else {
+        return cursor.syntax("a definition");
+    };
+    let words = first.text(cursor.sql).to_uppercase();
+    cursor.stop(RefusalReason::NotADefinition(words), first.span())
+}
