@@ -8,6 +8,7 @@ use crate::discover::discover;
 use crate::problem::{Place, Problem, Problems};
 use crate::sources::{MAX_TOML_BYTES, Source, read_sources};
 use crate::spec::{MAX_SPEC_BYTES, PipelineSpec, SpecReading, read_spec};
+use crate::sql::{FilePlace, SqlContext, SqlDefinitions, TextPlace};
 use crate::text::{self, quoted, reason};
 
 /// The file with knut's own settings, beside the spec.
@@ -71,6 +72,23 @@ impl Project {
             // Not reached: a spec is only withheld with a reason.
             (None, None) => Err(unreadable("the spec cannot be read".to_owned())),
         }
+    }
+
+    /// What the SQL files define and read; the sources of `knut.toml` are temporary views in it.
+    ///
+    /// It is for checks and pictures. What is registered is [`Project::graph`], with the SQL files
+    /// as they are.
+    pub fn sql_definitions(&self) -> SqlDefinitions {
+        let view = |source: &Source| {
+            let place = TextPlace { line: source.line, column: 1 };
+            (source.name.clone(), FilePlace::new(KNUT_TOML, place))
+        };
+        let context = SqlContext {
+            catalog: self.spec.catalog.clone(),
+            database: self.spec.database.clone(),
+            temporary_views: self.sources.iter().map(view).collect(),
+        };
+        SqlDefinitions::read(&self.sql_files, &context)
     }
 
     /// The project as the graph that is registered on a server: sources as temporary views first,

@@ -6,6 +6,7 @@ mod auto_cdc;
 mod clauses;
 mod create;
 mod cursor;
+mod definitions;
 mod file;
 mod read_tokens;
 mod read_tree;
@@ -16,6 +17,10 @@ mod split;
 mod statement;
 mod token;
 
+pub use definitions::{
+    DefinedDataset, DefinedEdge, DefinedFlow, EdgeSource, FilePlace, ReadSqlFile, SqlContext, SqlDefinitions,
+    StatementIndex,
+};
 pub use file::read_sql;
 pub use reads::{Certainty, QueryReads, ReadSource, SqlRead, query_reads};
 pub use refusal::{RefusalReason, SqlRefusal};

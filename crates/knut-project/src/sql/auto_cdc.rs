@@ -23,13 +23,16 @@ const CLAUSES: [&[&str]; 6] = [
 
 /// Reads what follows `AUTO CDC`, or `AUTO CDC INTO target`.
 pub(crate) fn changes(cursor: &mut Cursor<'_>) -> Step<SqlAutoCdc> {
-    let start = cursor.at.checked_sub(1).and_then(|at| cursor.tokens.get(at)).map_or(0..0, |token| token.start..token.end);
+    let start =
+        cursor.at.checked_sub(1).and_then(|at| cursor.tokens.get(at)).map_or(0..0, |token| token.start..token.end);
     cursor.expect("FROM")?;
     let source = source(cursor)?;
     cursor.expect("KEYS")?;
-    let keys = cursor.columns()?;
-    // `STREAM s KEYS (a) KEYS (b)`: the first is an alias.
-    cursor.has_doubt |= cursor.is(&["KEYS"]);
+    let mut keys = cursor.columns()?;
+    // In `STREAM s KEYS (a) KEYS (b)` the first is an alias.
+    if cursor.take(&["KEYS"]) {
+        keys = cursor.columns()?;
+    }
     let mut read = SqlAutoCdc {
         source,
         keys,
@@ -104,9 +107,10 @@ fn source(cursor: &mut Cursor<'_>) -> Step<SqlQuery> {
         }
         return Ok(query);
     }
-    let is_stream = cursor.is(&["STREAM"]) && cursor.tokens.get(from + 1).is_some_and(|token| {
-        token.is_sign(cursor.sql, "(") || (token.is_name() && !token.is_word(cursor.sql, "KEYS"))
-    });
+    let is_stream = cursor.is(&["STREAM"])
+        && cursor.tokens.get(from + 1).is_some_and(|token| {
+            token.is_sign(cursor.sql, "(") || (token.is_name() && !token.is_word(cursor.sql, "KEYS"))
+        });
     if is_stream {
         cursor.at += 1;
         if cursor.take_sign("(") {
@@ -132,7 +136,8 @@ fn source(cursor: &mut Cursor<'_>) -> Step<SqlQuery> {
     let end = cursor.at;
     alias(cursor)?;
     // The readers of queries know relations where a query has them.
-    let mut query = SqlQuery { range: range.clone(), reads: crate::sql::reads::relation(cursor.sql, cursor.tokens, from..end) };
+    let mut query =
+        SqlQuery { range: range.clone(), reads: crate::sql::reads::relation(cursor.sql, cursor.tokens, from..end) };
     cursor.refusals.append(&mut query.reads.refusals);
     Ok(query)
 }

@@ -143,7 +143,10 @@ fn view(cursor: &mut Cursor<'_>, kind: DatasetKind, replaces: bool) -> Step<SqlD
         cursor.refuse(RefusalReason::IfNotExists, cursor.span_from(from));
     }
     let from = cursor.at;
-    if is_temporary && cursor.is(&["IDENTIFIER"]) && cursor.tokens.get(from + 1).is_some_and(|token| token.is_sign(cursor.sql, "(")) {
+    if is_temporary
+        && cursor.is(&["IDENTIFIER"])
+        && cursor.tokens.get(from + 1).is_some_and(|token| token.is_sign(cursor.sql, "("))
+    {
         return cursor.syntax("a plain name");
     }
     let name = cursor.name()?;
@@ -245,5 +248,7 @@ fn flow(cursor: &mut Cursor<'_>) -> Step<SqlFlow> {
 /// Whether the parenthesis holds a query and not a list of columns.
 fn is_query_in_parentheses(cursor: &Cursor<'_>) -> bool {
     let first = cursor.rest().iter().find(|token| !token.is_sign(cursor.sql, "("));
-    first.is_some_and(|token| ["SELECT", "WITH", "FROM", "VALUES", "TABLE"].iter().any(|word| token.is_word(cursor.sql, word)))
+    first.is_some_and(|token| {
+        ["SELECT", "WITH", "FROM", "VALUES", "TABLE"].iter().any(|word| token.is_word(cursor.sql, word))
+    })
 }

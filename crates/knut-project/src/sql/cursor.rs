@@ -153,8 +153,8 @@ impl<'a> Cursor<'a> {
 
     /// A name, or `IDENTIFIER('name')`; `None` if it is computed or cannot be held.
     pub(crate) fn name(&mut self) -> Step<Option<SqlName>> {
-        let is_call = self.is(&["IDENTIFIER"])
-            && self.tokens.get(self.at + 1).is_some_and(|token| token.is_sign(self.sql, "("));
+        let is_call =
+            self.is(&["IDENTIFIER"]) && self.tokens.get(self.at + 1).is_some_and(|token| token.is_sign(self.sql, "("));
         let (parts, span) = if is_call {
             self.at += 1;
             let from = self.at + 1;

@@ -38,6 +38,8 @@ pub(crate) enum Edit {
     Drop,
     /// `TABLE x` is `SELECT * FROM x`.
     SelectAll,
+    /// `FROM x` is `SELECT * FROM x`.
+    SelectBefore,
 }
 
 /// What the tokens show.
@@ -111,8 +113,19 @@ impl Frame {
 
 /// Words that end the list of relations after `FROM`.
 const CLAUSES: [&str; 13] = [
-    "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "DISTRIBUTE", "CLUSTER", "LIMIT", "OFFSET", "WINDOW", "SELECT",
-    "LATERAL", "QUALIFY",
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "ORDER",
+    "SORT",
+    "DISTRIBUTE",
+    "CLUSTER",
+    "LIMIT",
+    "OFFSET",
+    "WINDOW",
+    "SELECT",
+    "LATERAL",
+    "QUALIFY",
 ];
 
 /// Words that join two queries.
@@ -121,8 +134,26 @@ const SET_OPERATORS: [&str; 4] = ["UNION", "EXCEPT", "INTERSECT", "MINUS"];
 /// Words after `stream` with which it is a name: `FROM stream WHERE …`. With other words Spark
 /// reads a stream, even `FROM stream AS q`, of a table called `AS`.
 const AFTER_NAME_STREAM: [&str; 20] = [
-    "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "DISTRIBUTE", "CLUSTER", "LIMIT", "OFFSET", "WINDOW", "UNION",
-    "EXCEPT", "INTERSECT", "MINUS", "LATERAL", "TABLESAMPLE", "ON", "USING", "JOIN", "SELECT",
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "ORDER",
+    "SORT",
+    "DISTRIBUTE",
+    "CLUSTER",
+    "LIMIT",
+    "OFFSET",
+    "WINDOW",
+    "UNION",
+    "EXCEPT",
+    "INTERSECT",
+    "MINUS",
+    "LATERAL",
+    "TABLESAMPLE",
+    "ON",
+    "USING",
+    "JOIN",
+    "SELECT",
 ];
 
 /// Finds the relations of a query.
@@ -136,13 +167,8 @@ pub(crate) fn read_relation(sql: &str, tokens: &[Token]) -> Found {
 }
 
 fn read_in(sql: &str, tokens: &[Token], frame: Frame) -> Found {
-    let mut reader = Reader {
-        sql,
-        tokens,
-        frames: vec![frame],
-        common_tables: HashMap::new(),
-        found: Found::default(),
-    };
+    let mut reader =
+        Reader { sql, tokens, frames: vec![frame], common_tables: HashMap::new(), found: Found::default() };
     let mut at = 0;
     while at < tokens.len() {
         at = reader.step(at).max(at + 1);
@@ -287,6 +313,9 @@ impl Reader<'_> {
             return at + 1 + usize::from(is_recursive);
         }
         if self.is_word(at, "FROM") && !self.is_distinct_from(at) {
+            if expect == Expect::QueryBody {
+                self.found.edits.push((at, Edit::SelectBefore));
+            }
             self.with_top(|top| (top.in_from, top.in_with, top.expect) = (true, false, Expect::Relation));
         } else if self.is_word(at, "JOIN") && (in_from || has_pipe) {
             self.with_top(|top| (top.in_from, top.in_values, top.expect) = (true, false, Expect::Relation));
@@ -315,9 +344,8 @@ impl Reader<'_> {
 
     /// A table as a function's argument: `f(TABLE(x))`, `f(TABLE x)`.
     fn table_argument(&mut self, at: usize) -> usize {
-        let is_argument = self.is_word(at, "TABLE")
-            && at > 0
-            && ["(", ",", "=>"].iter().any(|sign| self.is_sign(at - 1, sign));
+        let is_argument =
+            self.is_word(at, "TABLE") && at > 0 && ["(", ",", "=>"].iter().any(|sign| self.is_sign(at - 1, sign));
         if is_argument && self.is_name(at + 1) {
             return self.relation(at + 1);
         }
@@ -385,7 +413,8 @@ impl Reader<'_> {
     }
 
     fn identifier(&mut self, at: usize, is_streaming: bool) -> usize {
-        let constant = self.tokens.get(at + 2).filter(|token| matches!(token.kind, TokenKind::Text | TokenKind::RawText));
+        let constant =
+            self.tokens.get(at + 2).filter(|token| matches!(token.kind, TokenKind::Text | TokenKind::RawText));
         if let Some(token) = constant
             && self.is_sign(at + 3, ")")
             && let Some(parts) = multipart(&token.string(self.sql))

@@ -63,7 +63,7 @@ fn convert(sql: &str, tokens: &[Token], found: &Found) -> Option<Vec<TokenWithSp
         let location = Location { line: 1, column: u64::try_from(at).ok()? + 1 };
         let mut push = |token| out.push(TokenWithSpan { token, span: Span::new(location, location) });
         if let Some((_, edit)) = edits.next_if(|(edited, _)| *edited == at) {
-            if edit == Edit::SelectAll {
+            if edit != Edit::Drop {
                 push(word("SELECT"));
                 push(ParserToken::Mul);
                 push(word("FROM"));
@@ -102,8 +102,22 @@ fn is_identifier_call(sql: &str, tokens: &[Token], at: usize) -> bool {
 /// How many tokens can each make a tree one deeper.
 fn n_operators(sql: &str, tokens: &[Token]) -> usize {
     const WORDS: [&str; 16] = [
-        "AND", "OR", "NOT", "IS", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "DIV", "AT", "COLLATE", "UNION",
-        "EXCEPT", "INTERSECT",
+        "AND",
+        "OR",
+        "NOT",
+        "IS",
+        "IN",
+        "LIKE",
+        "ILIKE",
+        "RLIKE",
+        "REGEXP",
+        "BETWEEN",
+        "DIV",
+        "AT",
+        "COLLATE",
+        "UNION",
+        "EXCEPT",
+        "INTERSECT",
     ];
     let is_operator = |token: &&Token| match token.kind {
         TokenKind::Sign => !matches!(token.text(sql), "," | "." | "(" | ")"),
@@ -119,7 +133,9 @@ fn parser_token(sql: &str, token: &Token) -> Option<ParserToken> {
         TokenKind::Word => word(text),
         TokenKind::QuotedName => ParserToken::make_word(&token.name(sql), Some('`')),
         TokenKind::Text | TokenKind::RawText => ParserToken::SingleQuotedString(token.string(sql)),
-        TokenKind::Number => ParserToken::Number(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).to_owned(), false),
+        TokenKind::Number => {
+            ParserToken::Number(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).to_owned(), false)
+        }
         TokenKind::Sign => sign(text)?,
         TokenKind::Hint | TokenKind::Unclosed | TokenKind::Stray => return None,
     })

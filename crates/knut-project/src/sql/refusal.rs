@@ -129,14 +129,18 @@ impl SqlRefusal {
         use RefusalReason as R;
         match &self.reason {
             R::NotADefinition(words) => format!("{words} is no definition of a dataset or flow"),
-            R::Syntax { found, wanted } if found.is_empty() => format!("the statement ends where {wanted} should follow"),
+            R::Syntax { found, wanted } if found.is_empty() => {
+                format!("the statement ends where {wanted} should follow")
+            }
             R::Syntax { found, wanted } => format!("found `{found}` where {wanted} should stand"),
             R::Unclosed => "this is not closed".to_owned(),
             R::StrayCharacter(text) => {
                 let code = text.chars().next().map_or(0, u32::from);
                 format!("the character U+{code:04X} can only stand in quotes")
             }
-            R::NeedsBackticks(name) => format!("the name `{name}` has characters other than letters a to z, digits and _"),
+            R::NeedsBackticks(name) => {
+                format!("the name `{name}` has characters other than letters a to z, digits and _")
+            }
             R::TooManyNameParts | R::ReadOfManyParts => "a name has at most three parts".to_owned(),
             R::OrRefresh => "`OR REFRESH` is not Spark's".to_owned(),
             R::OrReplace => "only views can be created with `OR REPLACE`".to_owned(),
@@ -193,7 +197,9 @@ impl SqlRefusal {
             R::OrRefresh => "leave it out: a run always refreshes",
             R::OrReplace => "leave it out: a run updates what is there",
             R::Live => "write `CREATE STREAMING TABLE`, `CREATE MATERIALIZED VIEW` or `CREATE TEMPORARY VIEW`",
-            R::ApplyChanges => "write `CREATE FLOW name AS AUTO CDC INTO target FROM STREAM source KEYS (…) SEQUENCE BY …`",
+            R::ApplyChanges => {
+                "write `CREATE FLOW name AS AUTO CDC INTO target FROM STREAM source KEYS (…) SEQUENCE BY …`"
+            }
             R::Expectation => "filter in the query, or read the rows that break the rule into a table of their own",
             R::Constraint => "leave it out",
             R::Sink => "define it in Rust or Python",
