@@ -12,6 +12,7 @@ mod read_tokens;
 mod read_tree;
 mod reads;
 mod refusal;
+mod relations;
 mod session;
 mod split;
 mod statement;

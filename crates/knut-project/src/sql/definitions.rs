@@ -210,6 +210,8 @@ struct Pending {
     edge: DefinedEdge,
     /// The name as written, if it can be a temporary view's.
     single: Option<String>,
+    /// Whether it can be a dataset of the graph at all.
+    is_current: bool,
 }
 
 #[derive(Default)]
@@ -302,18 +304,21 @@ impl Reader {
     fn reads(&mut self, query: &SqlQuery, state: &State, place: &mut impl FnMut(usize) -> FilePlace) {
         let flow = self.out.flows.len().saturating_sub(1);
         for read in &query.reads.reads {
-            let (from, single) = match &read.source {
+            let (from, single, is_current) = match &read.source {
                 ReadSource::Name(name) => {
                     let single = name.is_single_part().then(|| name.name().to_owned());
-                    (EdgeSource::External { name: state.qualified(name), differs_in_case: None }, single)
+                    (EdgeSource::External { name: state.qualified(name), differs_in_case: None }, single, true)
+                }
+                ReadSource::TimeTravel(name) => {
+                    (EdgeSource::External { name: state.qualified(name), differs_in_case: None }, None, false)
                 }
                 ReadSource::Path { format, path } => {
-                    (EdgeSource::Files { format: format.clone(), path: path.clone() }, None)
+                    (EdgeSource::Files { format: format.clone(), path: path.clone() }, None, true)
                 }
             };
             let (is_streaming, certainty) = (read.is_streaming, read.certainty);
             let edge = DefinedEdge { flow, from, is_streaming, certainty, place: place(read.span.start) };
-            self.pending.push(Pending { edge, single });
+            self.pending.push(Pending { edge, single, is_current });
         }
     }
 
@@ -333,8 +338,8 @@ impl Reader {
             flow.target_dataset = view.filter(|view| self.out.datasets[*view].place == flow.place);
             flow.target_dataset = flow.target_dataset.or_else(|| tables.exact(&full_name(&flow.target))).or(view);
         }
-        for Pending { mut edge, single } in self.pending {
-            if let EdgeSource::External { name, .. } = &edge.from {
+        for Pending { mut edge, single, is_current } in self.pending {
+            if let (EdgeSource::External { name, .. }, true) = (&edge.from, is_current) {
                 let full = full_name(name);
                 let exact = single.as_deref().and_then(|single| views.exact(single)).or_else(|| tables.exact(&full));
                 let similar =

@@ -18,6 +18,10 @@ pub(crate) struct Site {
     pub(crate) end: usize,
     pub(crate) parts: Vec<String>,
     pub(crate) is_streaming: bool,
+    /// Whether it is read as it was at another time; then it is no dataset of the graph.
+    pub(crate) is_time_travel: bool,
+    /// Whether it is a function's argument, which the tree of a parser does not know.
+    pub(crate) is_argument: bool,
     /// Whether a `WITH` of the query defines it.
     pub(crate) is_common_table: bool,
     /// The bytes of the name.
@@ -133,7 +137,7 @@ const SET_OPERATORS: [&str; 4] = ["UNION", "EXCEPT", "INTERSECT", "MINUS"];
 
 /// Words after `stream` with which it is a name: `FROM stream WHERE …`. With other words Spark
 /// reads a stream, even `FROM stream AS q`, of a table called `AS`.
-const AFTER_NAME_STREAM: [&str; 20] = [
+const AFTER_NAME_STREAM: [&str; 21] = [
     "WHERE",
     "GROUP",
     "HAVING",
@@ -150,8 +154,9 @@ const AFTER_NAME_STREAM: [&str; 20] = [
     "MINUS",
     "LATERAL",
     "TABLESAMPLE",
+    "PIVOT",
+    "UNPIVOT",
     "ON",
-    "USING",
     "JOIN",
     "SELECT",
 ];
@@ -312,7 +317,7 @@ impl Reader<'_> {
             });
             return at + 1 + usize::from(is_recursive);
         }
-        if self.is_word(at, "FROM") && !self.is_distinct_from(at) {
+        if self.is_word(at, "FROM") && !self.is_distinct_from(at) && !self.is_column(at) {
             if expect == Expect::QueryBody {
                 self.found.edits.push((at, Edit::SelectBefore));
             }
@@ -327,6 +332,13 @@ impl Reader<'_> {
             self.with_top(|top| top.expect = Expect::Nothing);
         }
         at + 1
+    }
+
+    /// Observed: in `SELECT FROM a` and `SELECT b, FROM a` Spark takes `FROM` for a column.
+    fn is_column(&self, at: usize) -> bool {
+        let after_select = at > 0 && self.is_word(at - 1, "SELECT");
+        let after_quantifier = at > 1 && self.is_one_of(at - 1, &["DISTINCT", "ALL"]) && self.is_word(at - 2, "SELECT");
+        after_select || after_quantifier || (at > 0 && self.is_sign(at - 1, ","))
     }
 
     /// `a IS [NOT] DISTINCT FROM b` reads nothing.
@@ -346,13 +358,24 @@ impl Reader<'_> {
     fn table_argument(&mut self, at: usize) -> usize {
         let is_argument =
             self.is_word(at, "TABLE") && at > 0 && ["(", ",", "=>"].iter().any(|sign| self.is_sign(at - 1, sign));
-        if is_argument && self.is_name(at + 1) {
-            return self.relation(at + 1);
+        let relation = if is_argument && self.is_name(at + 1) {
+            at + 1
+        } else if is_argument && self.is_sign(at + 1, "(") && self.is_name(at + 2) && !self.is_query(at + 2) {
+            at + 2
+        } else {
+            return at + 1;
+        };
+        // The parenthesis of `TABLE(x)`.
+        let has_parenthesis = relation > at + 1;
+        if has_parenthesis {
+            self.frames.push(Frame::new(FrameKind::Other, Expect::Nothing));
         }
-        if is_argument && self.is_sign(at + 1, "(") && self.is_name(at + 2) && !self.is_query(at + 2) {
-            return self.relation(at + 2);
+        let n_sites = self.found.sites.len();
+        let end = self.relation(relation);
+        for site in self.found.sites.iter_mut().skip(n_sites) {
+            site.is_argument = true;
         }
-        at + 1
+        end
     }
 
     /// A relation begins here; gives the index after its name.
@@ -362,7 +385,7 @@ impl Reader<'_> {
             self.with_top(|top| top.expect = Expect::Relation);
             return at + 1;
         }
-        if self.is_word(at, "VALUES") {
+        if self.is_word(at, "VALUES") && self.is_row(at + 1) {
             self.with_top(|top| top.in_values = true);
             return at + 1;
         }
@@ -383,6 +406,16 @@ impl Reader<'_> {
             }
         }
         self.named(at, false)
+    }
+
+    /// Whether rows can follow `VALUES`; else it is a name.
+    fn is_row(&self, at: usize) -> bool {
+        let Some(token) = self.tokens.get(at) else { return false };
+        match token.kind {
+            TokenKind::Sign => !matches!(token.text(self.sql), "," | ")" | "|>"),
+            TokenKind::Word => !self.is_one_of(at, &CLAUSES) && !self.is_one_of(at, &["AS", "JOIN"]),
+            _ => true,
+        }
     }
 
     /// A name of one or more parts, or `IDENTIFIER('name')`; gives the index after it.
@@ -426,13 +459,44 @@ impl Reader<'_> {
         at + 1
     }
 
+    /// `[FOR] VERSION AS OF 1`, `[FOR] TIMESTAMP AS OF '2024-01-01'`
+    fn is_time_travel(&self, at: usize) -> bool {
+        let at = at + usize::from(self.is_word(at, "FOR"));
+        self.is_one_of(at, &["VERSION", "TIMESTAMP", "SYSTEM_VERSION", "SYSTEM_TIME"])
+            && self.is_word(at + 1, "AS")
+            && self.is_word(at + 2, "OF")
+    }
+
+    /// Leaves `WATERMARK at DELAY OF INTERVAL 1 MINUTE` out for the parser, if it is of this form.
+    fn watermark(&mut self, end: usize) {
+        let start = end + usize::from(self.is_sign(end, ")"));
+        if !self.is_word(start, "WATERMARK") || !self.is_name(start + 1) {
+            return;
+        }
+        let mut at = start + 2;
+        while self.is_sign(at, ".") && self.is_name(at + 1) {
+            at += 2;
+        }
+        let is_form = self.is_word(at, "DELAY") && self.is_word(at + 1, "OF") && self.is_word(at + 2, "INTERVAL");
+        let has_value =
+            self.tokens.get(at + 3).is_some_and(|token| token.is_string() || token.kind == TokenKind::Number);
+        if is_form && has_value && self.is_name(at + 4) {
+            self.found.edits.extend((start..at + 5).map(|index| (index, Edit::Drop)));
+        }
+    }
+
     fn site(&mut self, range: Range<usize>, parts: Vec<String>, is_streaming: bool, span: Range<usize>) {
         let is_common_table = match parts.as_slice() {
             [name] => self.common_tables.get(&name.to_lowercase()).is_some_and(|count| *count > 0),
             _ => false,
         };
-        let site = Site { at: range.start, end: range.end, parts, is_streaming, is_common_table, span };
+        let (at, end) = (range.start, range.end);
+        let is_time_travel = self.is_time_travel(end);
+        let site = Site { at, end, parts, is_streaming, is_time_travel, is_argument: false, is_common_table, span };
         self.found.sites.push(site);
+        if is_streaming && !is_common_table {
+            self.watermark(end);
+        }
     }
 }
 

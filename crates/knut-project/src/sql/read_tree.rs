@@ -5,14 +5,14 @@
 //! could overflow the stack or take long is not given to the parser at all.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
-use sqlparser::ast::{ObjectName, Query, TableFactor, Visit, Visitor};
+use sqlparser::ast::Visit;
 use sqlparser::dialect::SparkSqlDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Location, Span, Token as ParserToken, TokenWithSpan};
 
 use crate::sql::read_tokens::{Edit, Found};
+use crate::sql::relations::Relations;
 use crate::sql::token::{Token, TokenKind};
 
 /// How deep the parser may nest.
@@ -36,8 +36,7 @@ pub(crate) fn read(sql: &str, tokens: &[Token], found: &Found) -> Option<BTreeSe
         return None;
     }
     let mut relations = Relations::default();
-    let _: ControlFlow<()> = query.visit(&mut relations);
-    Some(relations.read)
+    query.visit(&mut relations).is_continue().then_some(relations.read)
 }
 
 /// Whether the parser understands the tokens as one expression.
@@ -45,7 +44,9 @@ pub(crate) fn is_expression(sql: &str, tokens: &[Token]) -> bool {
     let Some(converted) = convert(sql, tokens, &Found::default()) else { return false };
     let dialect = SparkSqlDialect {};
     let mut parser = Parser::new(&dialect).with_recursion_limit(MAX_DEPTH).with_tokens_with_locations(converted);
-    parser.parse_expr().is_ok() && parser.peek_token().token == ParserToken::EOF
+    let expression = parser.parse_expr();
+    parser.peek_token().token == ParserToken::EOF
+        && expression.is_ok_and(|expression| expression.visit(&mut Relations::default()).is_continue())
 }
 
 /// The parser's tokens; `None` for what it must not be given.
@@ -81,6 +82,16 @@ fn convert(sql: &str, tokens: &[Token], found: &Found) -> Option<Vec<TokenWithSp
             at = site.end;
             continue;
         }
+        if let Some((value, n_tokens)) = joined_string(sql, tokens, at) {
+            push(ParserToken::SingleQuotedString(value));
+            at += n_tokens;
+            continue;
+        }
+        if let Some(value) = hexadecimal(sql, tokens, at) {
+            push(ParserToken::HexStringLiteral(value));
+            at += 2;
+            continue;
+        }
         if token.kind != TokenKind::Hint {
             push(parser_token(sql, token)?);
         }
@@ -91,6 +102,19 @@ fn convert(sql: &str, tokens: &[Token], found: &Found) -> Option<Vec<TokenWithSp
 
 fn word(keyword: &str) -> ParserToken {
     ParserToken::make_word(keyword, None)
+}
+
+/// Strings side by side are one string: its value and how many tokens it has.
+fn joined_string(sql: &str, tokens: &[Token], at: usize) -> Option<(String, usize)> {
+    let rest = tokens.get(at..).unwrap_or_default().iter();
+    let strings: Vec<&Token> = rest.take_while(|token| token.is_string()).collect();
+    (strings.len() > 1).then(|| (strings.iter().map(|token| token.string(sql)).collect(), strings.len()))
+}
+
+/// The digits of `x'1F'`.
+fn hexadecimal(sql: &str, tokens: &[Token], at: usize) -> Option<String> {
+    let (prefix, digits) = (tokens.get(at)?, tokens.get(at + 1)?);
+    (prefix.is_word(sql, "X") && digits.is_string() && prefix.end == digits.start).then(|| digits.string(sql))
 }
 
 /// Whether a relation is written `IDENTIFIER('name')`.
@@ -176,69 +200,4 @@ fn sign(text: &str) -> Option<ParserToken> {
         "!" => ParserToken::ExclamationMark,
         _ => return None,
     })
-}
-
-/// The names that a `WITH` has given so far.
-#[derive(Default)]
-struct Scope {
-    names: Vec<String>,
-    /// How many of them are visible; the bodies come one after the other, before the rest of the
-    /// query.
-    n_visible: usize,
-    is_recursive: bool,
-}
-
-#[derive(Default)]
-struct Relations {
-    scopes: Vec<Scope>,
-    read: BTreeSet<usize>,
-}
-
-impl Relations {
-    fn is_common_table(&self, name: &str) -> bool {
-        self.scopes.iter().any(|scope| {
-            // In its own body a recursive common table sees itself.
-            let n_visible = (scope.n_visible + usize::from(scope.is_recursive)).min(scope.names.len());
-            scope.names.iter().take(n_visible).any(|known| known == name)
-        })
-    }
-
-    fn relation(&mut self, name: &ObjectName) {
-        let mut idents = name.0.iter().filter_map(|part| part.as_ident());
-        let Some(first) = idents.next() else { return };
-        if idents.next().is_none() && self.is_common_table(&first.value.to_lowercase()) {
-            return;
-        }
-        let index = first.span.start.column.saturating_sub(1);
-        self.read.extend(usize::try_from(index));
-    }
-}
-
-impl Visitor for Relations {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        let mut scope = Scope::default();
-        if let Some(with) = &query.with {
-            scope.names = with.cte_tables.iter().map(|table| table.alias.name.value.to_lowercase()).collect();
-            scope.is_recursive = with.recursive;
-        }
-        self.scopes.push(scope);
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
-        self.scopes.pop();
-        if let Some(outer) = self.scopes.last_mut() {
-            outer.n_visible = (outer.n_visible + 1).min(outer.names.len());
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { name, args: None, .. } = factor {
-            self.relation(name);
-        }
-        ControlFlow::Continue(())
-    }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use knut_model::Identifier;
 
-use crate::sql::read_tokens::Found;
+use crate::sql::read_tokens::{Found, Site};
 use crate::sql::refusal::{RefusalReason, SqlRefusal};
 use crate::sql::token::{Token, TokenKind, tokens};
 use crate::sql::{read_tokens, read_tree};
@@ -34,6 +34,8 @@ pub struct SqlRead {
 pub enum ReadSource {
     /// A table or view, by the name as written.
     Name(Identifier),
+    /// A table as it was, `x VERSION AS OF 1`. The server looks for it in the catalog only.
+    TimeTravel(Identifier),
     /// Files, by a name such as ``parquet.`/data/x` ``.
     Path {
         /// The data source.
@@ -101,10 +103,14 @@ pub(crate) fn reads_of(sql: &str, tokens: &[Token], end: usize) -> QueryReads {
 
 fn collect(found: &Found, tree: Option<&BTreeSet<usize>>, certainty: Certainty, out: &mut QueryReads) {
     for site in &found.sites {
-        if tree.map_or(site.is_common_table, |read| !read.contains(&site.at)) {
+        let is_read = match tree {
+            Some(tree) if !site.is_argument => tree.contains(&site.at),
+            _ => !site.is_common_table,
+        };
+        if !is_read {
             continue;
         }
-        match source(&site.parts) {
+        match source(site) {
             Ok(source) => {
                 if site.is_streaming && matches!(source, ReadSource::Path { .. }) {
                     out.refusals.push(SqlRefusal::new(RefusalReason::StreamOfFiles, site.span.clone()));
@@ -131,9 +137,10 @@ pub(crate) fn relation(sql: &str, tokens: &[Token], range: Range<usize>) -> Quer
     out
 }
 
-/// What a name of these parts reads. The error is what the server says to it, or nothing if knut
-/// cannot hold such a name.
-fn source(parts: &[String]) -> Result<ReadSource, Option<RefusalReason>> {
+/// What a name reads. The error is what the server says to it, or nothing if knut cannot hold such
+/// a name.
+fn source(site: &Site) -> Result<ReadSource, Option<RefusalReason>> {
+    let parts = site.parts.as_slice();
     if let [format, path] = parts
         && FILE_FORMATS.iter().any(|known| known.eq_ignore_ascii_case(format))
     {
@@ -142,7 +149,8 @@ fn source(parts: &[String]) -> Result<ReadSource, Option<RefusalReason>> {
     if parts.len() > 3 {
         return Err(Some(RefusalReason::ReadOfManyParts));
     }
-    Identifier::from_parts(parts).map(ReadSource::Name).map_err(|_| None)
+    let name = Identifier::from_parts(parts).map_err(|_| None)?;
+    Ok(if site.is_time_travel { ReadSource::TimeTravel(name) } else { ReadSource::Name(name) })
 }
 
 /// What no query can be, whatever else stands in it.

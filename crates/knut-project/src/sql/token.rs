@@ -60,6 +60,11 @@ impl Token {
         matches!(self.kind, TokenKind::Word | TokenKind::QuotedName)
     }
 
+    /// Whether it is a string.
+    pub(crate) fn is_string(&self) -> bool {
+        matches!(self.kind, TokenKind::Text | TokenKind::RawText)
+    }
+
     /// A name without its backticks.
     pub(crate) fn name(&self, text: &str) -> String {
         let written = self.text(text);
