@@ -29,3 +29,8 @@ pub use split::{SqlChunk, TextPlace, split_sql};
 pub use statement::{
     ColumnChoice, SqlAutoCdc, SqlContent, SqlDataset, SqlFill, SqlFlow, SqlName, SqlQuery, SqlStatement, Verdict,
 };
+
+#[cfg(test)]
+mod corpus_tests;
+#[cfg(test)]
+mod hostile_tests;

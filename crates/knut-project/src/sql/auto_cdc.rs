@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use crate::sql::clauses::expression;
 use crate::sql::cursor::{Cursor, Step};
-use crate::sql::reads::Certainty;
+use crate::sql::reads::relation;
 use crate::sql::refusal::RefusalReason;
 use crate::sql::statement::{ColumnChoice, SqlAutoCdc, SqlQuery};
+use crate::sql::token::Token;
 
 /// What may follow an expression.
 const CLAUSES: [&[&str]; 6] = [
@@ -93,63 +94,84 @@ pub(crate) fn changes(cursor: &mut Cursor<'_>) -> Step<SqlAutoCdc> {
 /// `STREAM name`, `STREAM(name)` or a query in parentheses, with an alias or not.
 fn source(cursor: &mut Cursor<'_>) -> Step<SqlQuery> {
     let from = cursor.at;
-    if cursor.is_sign("(") {
+    let is_relation = cursor.tokens.get(from + 1).is_some_and(|token| token.is_word(cursor.sql, "STREAM"));
+    if cursor.is_sign("(") && !is_relation {
         let tokens = cursor.parentheses()?;
         let range = cursor.span_from(from);
         let query = cursor.query_of(tokens, range.clone());
         alias(cursor)?;
         let is_stream = query.reads.reads.iter().any(|read| read.is_streaming);
-        if !is_stream && query.reads.is_complete {
-            let is_certain = query.reads.reads.iter().all(|read| read.certainty == Certainty::Parsed);
-            if is_certain && query.reads.is_parsed {
-                cursor.refuse(RefusalReason::CdcFromBatch, range);
-            }
+        if !is_stream && query.reads.is_complete && query.reads.is_parsed {
+            cursor.refuse(RefusalReason::CdcFromBatch, range);
         }
         return Ok(query);
     }
-    let is_stream = cursor.is(&["STREAM"])
-        && cursor.tokens.get(from + 1).is_some_and(|token| {
-            token.is_sign(cursor.sql, "(") || (token.is_name() && !token.is_word(cursor.sql, "KEYS"))
-        });
-    if is_stream {
+    let mut is_stream = true;
+    if cursor.is_sign("(") {
+        // `(STREAM s)`
+        cursor.has_doubt = true;
+        cursor.parentheses()?;
+    } else if is_stream_here(cursor) {
         cursor.at += 1;
-        if cursor.take_sign("(") {
-            cursor.name()?;
-            if !cursor.is_sign(")") {
-                // `STREAM(f(x))`
-                cursor.has_doubt = true;
-                cursor.parentheses()?;
-            }
+        let has_parenthesis = cursor.take_sign("(");
+        relation_name(cursor)?;
+        if has_parenthesis {
             cursor.expect_sign(")")?;
-        } else {
-            cursor.name()?;
-            if cursor.is_sign("(") {
-                cursor.has_doubt = true;
-                cursor.parentheses()?;
-            }
         }
     } else {
-        cursor.name()?;
-        cursor.refuse(RefusalReason::CdcFromBatch, cursor.span_from(from));
+        is_stream = false;
+        relation_name(cursor)?;
     }
     let range = cursor.span_from(from);
+    if !is_stream {
+        cursor.refuse(RefusalReason::CdcFromBatch, range.clone());
+    }
     let end = cursor.at;
     alias(cursor)?;
-    // The readers of queries know relations where a query has them.
-    let mut query =
-        SqlQuery { range: range.clone(), reads: crate::sql::reads::relation(cursor.sql, cursor.tokens, from..end) };
-    cursor.refusals.append(&mut query.reads.refusals);
-    Ok(query)
+    // The reader of queries knows relations where a query has them.
+    let mut reads = relation(cursor.sql, cursor.tokens, from..end);
+    cursor.refusals.append(&mut reads.refusals);
+    Ok(SqlQuery { range, reads })
 }
 
+/// `FROM stream KEYS (…)` reads a table that is called `stream`.
+fn is_stream_here(cursor: &Cursor<'_>) -> bool {
+    let next = cursor.tokens.get(cursor.at + 1);
+    cursor.is(&["STREAM"])
+        && next.is_some_and(|token| {
+            token.is_sign(cursor.sql, "(") || (token.is_name() && !token.is_word(cursor.sql, "KEYS"))
+        })
+}
+
+/// A name, a computed one, or a function.
+fn relation_name(cursor: &mut Cursor<'_>) -> Step<()> {
+    if cursor.is_identifier_call() {
+        let inner = cursor.parentheses_after(1)?;
+        cursor.has_doubt |= !matches!(inner, [token] if token.is_string());
+        return Ok(());
+    }
+    cursor.name()?;
+    if cursor.is_sign("(") {
+        cursor.has_doubt = true;
+        cursor.parentheses()?;
+    }
+    Ok(())
+}
+
+/// What may follow a source: an alias, options, a watermark.
 fn alias(cursor: &mut Cursor<'_>) -> Step<()> {
-    if cursor.take(&["AS"]) {
+    if cursor.is(&["WITH"]) || cursor.is(&["WATERMARK"]) {
+        cursor.has_doubt = true;
+        while !cursor.is_at_end() && !cursor.is(&["KEYS"]) {
+            cursor.at += 1;
+        }
+        return Ok(());
+    }
+    let is_name = !cursor.is(&["KEYS"]) && cursor.peek().is_some_and(Token::is_name);
+    if cursor.take(&["AS"]) || is_name {
         cursor.part()?;
-    } else if !cursor.is(&["KEYS"]) && cursor.peek().is_some_and(crate::sql::token::Token::is_name) {
-        cursor.part()?;
-        // What follows an alias may be a clause such as WHERE, which is refused.
-        if !cursor.is(&["KEYS"]) {
-            return cursor.syntax("KEYS");
+        if cursor.is_sign("(") {
+            cursor.columns()?;
         }
     }
     Ok(())

@@ -19,7 +19,7 @@ pub(crate) struct Clauses {
 }
 
 /// Data types by their first word. A word that is not among them may be one that knut does not know.
-const TYPES: [&str; 33] = [
+pub(crate) const TYPES: [&str; 33] = [
     "ARRAY",
     "BIGINT",
     "BINARY",
@@ -56,7 +56,7 @@ const TYPES: [&str; 33] = [
 ];
 
 /// Properties that Spark keeps for itself. Source: Spark 4.3, `AstBuilder.cleanTableProperties`.
-const RESERVED_PROPERTIES: [&str; 3] = ["provider", "location", "owner"];
+const RESERVED_PROPERTIES: [&str; 5] = ["provider", "location", "owner", "external", "is_managed_location"];
 
 /// Reads the list of columns of a table; gives the bytes between its parentheses.
 pub(crate) fn column_definitions(cursor: &mut Cursor<'_>) -> Step<Range<usize>> {
@@ -147,8 +147,17 @@ fn data_type(column: &mut Cursor<'_>) -> Step<()> {
     column.at += 1;
     if column.is_sign("(") {
         let arguments = column.parentheses()?;
-        column.has_doubt |= arguments.is_empty()
-            || arguments.iter().any(|token| token.kind != TokenKind::Number && !token.is_sign(column.sql, ","));
+        let is_decimal = ["DECIMAL", "DEC", "NUMERIC"].iter().any(|name| token.is_word(column.sql, name));
+        let is_text = ["CHAR", "CHARACTER", "VARCHAR"].iter().any(|name| token.is_word(column.sql, name));
+        let is_form = match arguments {
+            [one] => (is_decimal || is_text) && one.kind == TokenKind::Number,
+            [one, comma, two] => {
+                let numbers = one.kind == TokenKind::Number && two.kind == TokenKind::Number;
+                is_decimal && numbers && comma.is_sign(column.sql, ",")
+            }
+            _ => false,
+        };
+        column.has_doubt |= !is_form;
         return Ok(());
     }
     if !column.is_sign("<") {
@@ -232,13 +241,14 @@ pub(crate) fn view_clauses(cursor: &mut Cursor<'_>, read: &mut Clauses, is_tempo
         let from = cursor.span();
         if is_temporary && cursor.is(&["TBLPROPERTIES"]) {
             return cursor.stop(RefusalReason::Clause("TBLPROPERTIES"), from);
+        } else if is_temporary && cursor.is(&["WITH", "SCHEMA"]) {
+            return cursor.stop(RefusalReason::Clause("WITH SCHEMA"), from);
         } else if cursor.is(&["PARTITIONED", "ON"]) {
             return cursor.stop(RefusalReason::Clause("PARTITIONED ON"), from);
         } else if cursor.is(&["WITH", "METRICS"]) {
             return cursor.stop(RefusalReason::NotADefinition("CREATE VIEW WITH METRICS".to_owned()), from);
         } else if cursor.take(&["WITH", "SCHEMA"]) {
             seen.clause(cursor, "WITH SCHEMA", &from);
-            cursor.has_doubt |= is_temporary;
             if !cursor.take_one_of(&["BINDING", "COMPENSATION", "EVOLUTION"]) {
                 cursor.take(&["TYPE"]);
                 cursor.expect("EVOLUTION")?;
@@ -302,11 +312,7 @@ fn partition_column(column: &mut Cursor<'_>) -> Step<String> {
     if parts.len() > 1 {
         column.refuse(RefusalReason::NestedColumn, span);
     } else if column.is_sign("(") {
-        if name.eq_ignore_ascii_case("identity") {
-            column.has_doubt = true;
-        } else {
-            column.refuse(RefusalReason::PartitionTransform, span);
-        }
+        column.refuse(RefusalReason::PartitionTransform, span);
     } else if !column.is_at_end() {
         // Hive's form, with a data type.
         data_type(column)?;

@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use knut_model::DatasetKind;
+use knut_model::{DatasetKind, Identifier};
 
 use crate::sql::auto_cdc;
 use crate::sql::clauses::{self, Clauses};
 use crate::sql::cursor::{Cursor, Step, Stop};
 use crate::sql::refusal::RefusalReason;
-use crate::sql::statement::{SqlContent, SqlDataset, SqlFill, SqlFlow};
+use crate::sql::statement::{SqlContent, SqlDataset, SqlFill, SqlFlow, SqlName};
+
+/// What else `CREATE` creates.
+const OTHER_KINDS: [&str; 10] =
+    ["TABLE", "EXTERNAL", "TEMPORARY", "TEMP", "DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION", "INDEX", "CATALOG"];
 
 /// Reads what follows `CREATE`.
 pub(crate) fn create(cursor: &mut Cursor<'_>) -> Step<SqlContent> {
@@ -76,9 +80,7 @@ fn other<T>(cursor: &mut Cursor<'_>, after_create: usize) -> Step<T> {
     if cursor.is(&["SINK"]) {
         return cursor.stop(RefusalReason::Sink, cursor.span());
     }
-    const KINDS: [&str; 10] =
-        ["TABLE", "EXTERNAL", "TEMPORARY", "TEMP", "DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION", "INDEX", "CATALOG"];
-    if KINDS.iter().any(|kind| cursor.is(&[kind])) {
+    if OTHER_KINDS.iter().any(|kind| cursor.is(&[kind])) {
         let words = format!("CREATE {}", cursor.text().to_uppercase());
         cursor.at += 1;
         let span = cursor.span_from(after_create.saturating_sub(1));
@@ -149,7 +151,10 @@ fn view(cursor: &mut Cursor<'_>, kind: DatasetKind, replaces: bool) -> Step<SqlD
     {
         return cursor.syntax("a plain name");
     }
-    let name = cursor.name()?;
+    let mut name = cursor.name()?;
+    if is_temporary {
+        name = name.map(without_session);
+    }
     if let Some(name) = name.as_ref().filter(|name| is_temporary && !name.identifier.is_single_part()) {
         cursor.refuse(RefusalReason::QualifiedTemporaryView, name.span.clone());
     }
@@ -187,6 +192,18 @@ fn view(cursor: &mut Cursor<'_>, kind: DatasetKind, replaces: bool) -> Step<SqlD
         properties: if is_temporary { BTreeMap::new() } else { read.properties },
         fill,
     })
+}
+
+/// A temporary view may be written with the place that Spark keeps them in.
+fn without_session(name: SqlName) -> SqlName {
+    let is = |part: &str, word: &str| part.eq_ignore_ascii_case(word);
+    let is_session = match name.identifier.parts() {
+        [session, _] => is(session, "session"),
+        [system, session, _] => is(system, "system") && is(session, "session"),
+        _ => false,
+    };
+    let short = if is_session { Identifier::from_parts([name.identifier.name()]).ok() } else { None };
+    SqlName { identifier: short.unwrap_or(name.identifier), span: name.span }
 }
 
 fn flow(cursor: &mut Cursor<'_>) -> Step<SqlFlow> {

@@ -151,27 +151,22 @@ impl<'a> Cursor<'a> {
         Ok((parts, self.span_from(from)))
     }
 
-    /// A name, or `IDENTIFIER('name')`; `None` if it is computed or cannot be held.
+    /// Whether `IDENTIFIER(` comes next.
+    pub(crate) fn is_identifier_call(&self) -> bool {
+        self.is(&["IDENTIFIER"]) && self.tokens.get(self.at + 1).is_some_and(|token| token.is_sign(self.sql, "("))
+    }
+
+    /// A name, or `IDENTIFIER('name')`; `None` if knut cannot hold it.
     pub(crate) fn name(&mut self) -> Step<Option<SqlName>> {
-        let is_call =
-            self.is(&["IDENTIFIER"]) && self.tokens.get(self.at + 1).is_some_and(|token| token.is_sign(self.sql, "("));
-        let (parts, span) = if is_call {
-            self.at += 1;
-            let from = self.at + 1;
-            let inner = self.parentheses()?;
+        let (parts, span) = if self.is_identifier_call() {
+            let inner = self.parentheses_after(1)?;
             let span = inner.first().map_or(0, |token| token.start)..inner.last().map_or(0, |token| token.end);
-            let text = match inner {
-                [token] if matches!(token.kind, TokenKind::Text | TokenKind::RawText) => token.string(self.sql),
-                _ => String::new(),
+            let constant = match inner {
+                [token] if token.is_string() => multipart(&token.string(self.sql)),
+                _ => None,
             };
-            let _ = from;
-            match multipart(&text) {
-                Some(parts) => (parts, span),
-                None => {
-                    self.has_doubt = true;
-                    return Ok(None);
-                }
-            }
+            let Some(parts) = constant else { return self.stop(RefusalReason::ComputedName, span) };
+            (parts, span)
         } else {
             self.parts()?
         };
@@ -187,10 +182,9 @@ impl<'a> Cursor<'a> {
 
     /// One string, or several that stand together.
     pub(crate) fn string(&mut self) -> Step<String> {
-        let is_text = |token: &&Token| matches!(token.kind, TokenKind::Text | TokenKind::RawText);
         let mut out = String::new();
         let from = self.at;
-        while let Some(token) = self.peek().filter(is_text) {
+        while let Some(token) = self.peek().filter(|token| token.is_string()) {
             out.push_str(&token.string(self.sql));
             self.at += 1;
         }
@@ -215,6 +209,12 @@ impl<'a> Cursor<'a> {
             }
         }
         self.stop(RefusalReason::Unclosed, open)
+    }
+
+    /// Passes over some tokens, then like [`Self::parentheses`].
+    pub(crate) fn parentheses_after(&mut self, n_tokens: usize) -> Step<&'a [Token]> {
+        self.at += n_tokens;
+        self.parentheses()
     }
 
     /// A list of plain columns in parentheses.

@@ -1,5 +1,9 @@
 //! Reads a whole SQL file.
 
+use std::ops::Range;
+use std::str::Chars;
+
+use crate::problem::saturated;
 use crate::sql::create::create;
 use crate::sql::cursor::{Cursor, Step};
 use crate::sql::refusal::RefusalReason;
@@ -24,6 +28,7 @@ use crate::sql::token::tokens;
 /// ```
 pub fn read_sql(text: &str) -> Vec<SqlStatement> {
     let mut places = PlaceCounter::new(text);
+    let mut told = ToldLines { text, rest: text.chars(), n_kept: 0, n_passed: 0, line: 1 };
     let chunks = split_sql(text).into_iter().filter(|chunk| chunk.is_statement);
     let read = chunks.map(|chunk| {
         let tokens = tokens(text, chunk.range.clone());
@@ -31,7 +36,9 @@ pub fn read_sql(text: &str) -> Vec<SqlStatement> {
         let end = tokens.last().map_or(start, |token| token.end);
         let mut cursor = Cursor::new(text, &tokens, end);
         let content = statement(&mut cursor).unwrap_or(SqlContent::Unread);
+        let line_told_by_server = told.line_of(&chunk.range, start);
         SqlStatement {
+            line_told_by_server,
             range: start..end,
             start: places.of(start),
             content,
@@ -41,6 +48,34 @@ pub fn read_sql(text: &str) -> Vec<SqlStatement> {
         }
     });
     read.collect()
+}
+
+/// Counts lines as the server does for `Query defined at`: it adds up the lengths of the statements,
+/// and forgets the chunks that are none. Source: Spark 4.3,
+/// `SqlGraphRegistrationContext.splitSqlFileIntoQueries`; observed.
+struct ToldLines<'a> {
+    text: &'a str,
+    rest: Chars<'a>,
+    /// The length of the statements so far, in UTF-16 units as in Java, with a semicolon each.
+    n_kept: usize,
+    /// How much of the text has been passed.
+    n_passed: usize,
+    line: usize,
+}
+
+impl ToldLines<'_> {
+    fn line_of(&mut self, chunk: &Range<usize>, start: usize) -> u32 {
+        let before = self.text.get(chunk.start..start).unwrap_or_default();
+        let target = self.n_kept + before.chars().count();
+        while self.n_passed < target {
+            let Some(c) = self.rest.next() else { break };
+            self.n_passed += c.len_utf16();
+            self.line += usize::from(c == '\n');
+        }
+        let whole = self.text.get(chunk.clone()).unwrap_or_default();
+        self.n_kept += whole.encode_utf16().count() + 1;
+        saturated(self.line)
+    }
 }
 
 fn statement(cursor: &mut Cursor<'_>) -> Step<SqlContent> {
@@ -62,3 +97,7 @@ fn statement(cursor: &mut Cursor<'_>) -> Step<SqlContent> {
     let words = first.text(cursor.sql).to_uppercase();
     cursor.stop(RefusalReason::NotADefinition(words), first.span())
 }
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

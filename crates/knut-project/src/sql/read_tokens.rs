@@ -18,14 +18,22 @@ pub(crate) struct Site {
     pub(crate) end: usize,
     pub(crate) parts: Vec<String>,
     pub(crate) is_streaming: bool,
-    /// Whether it is read as it was at another time; then it is no dataset of the graph.
-    pub(crate) is_time_travel: bool,
+    pub(crate) kind: SiteKind,
     /// Whether it is a function's argument, which the tree of a parser does not know.
     pub(crate) is_argument: bool,
-    /// Whether a `WITH` of the query defines it.
-    pub(crate) is_common_table: bool,
     /// The bytes of the name.
     pub(crate) span: Range<usize>,
+}
+
+/// What a relation's name can mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SiteKind {
+    /// A dataset of the graph, or a table or view of the catalog.
+    Named,
+    /// What a `WITH` of the query defines.
+    CommonTable,
+    /// A table as it was at another time; it is no dataset of the graph.
+    TimeTravel,
 }
 
 /// A function in the place of a relation, `range(3)`.
@@ -79,18 +87,25 @@ enum Expect {
     CommonTableName,
 }
 
+/// What a comma separates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Commas {
+    Nothing,
+    /// After `FROM`.
+    Relations,
+    /// After `FROM VALUES`: rows before a parenthesis, else relations.
+    Rows,
+    /// After `WITH`.
+    CommonTables,
+}
+
 struct Frame {
     kind: FrameKind,
     expect: Expect,
-    /// Whether a comma separates relations.
-    in_from: bool,
-    /// Whether a comma before a parenthesis separates rows: `FROM VALUES (1), (2)`.
-    in_values: bool,
+    commas: Commas,
     has_pipe: bool,
     /// The common table whose body has yet to come.
     common_table: Option<String>,
-    /// Whether a comma begins another common table.
-    in_with: bool,
     is_recursive: bool,
     /// The common tables that end with this frame.
     scope: Vec<String>,
@@ -103,11 +118,9 @@ impl Frame {
         Self {
             kind,
             expect,
-            in_from: kind == FrameKind::Relations,
-            in_values: false,
+            commas: if kind == FrameKind::Relations { Commas::Relations } else { Commas::Nothing },
             has_pipe: false,
             common_table: None,
-            in_with: false,
             is_recursive: false,
             scope: Vec::new(),
             defines: None,
@@ -230,15 +243,16 @@ impl Reader<'_> {
             "," if token.kind == TokenKind::Sign => {
                 let before_row = self.is_sign(at + 1, "(");
                 self.with_top(|top| {
-                    if top.in_with {
-                        top.expect = Expect::CommonTableName;
-                    } else if top.in_from && !(top.in_values && before_row) {
-                        top.expect = Expect::Relation;
+                    top.expect = match top.commas {
+                        Commas::CommonTables => Expect::CommonTableName,
+                        Commas::Rows if before_row => Expect::Nothing,
+                        Commas::Relations | Commas::Rows => Expect::Relation,
+                        Commas::Nothing => top.expect,
                     }
                 });
             }
             "|>" if token.kind == TokenKind::Sign => self.with_top(|top| {
-                (top.has_pipe, top.in_from, top.expect) = (true, false, Expect::Nothing);
+                (top.has_pipe, top.commas, top.expect) = (true, Commas::Nothing, Expect::Nothing);
             }),
             _ if token.is_name() => return self.name(at),
             _ => self.with_top(|top| top.expect = Expect::Nothing),
@@ -292,7 +306,8 @@ impl Reader<'_> {
 
     fn name(&mut self, at: usize) -> usize {
         let Some(top) = self.frames.last() else { return at + 1 };
-        let (kind, expect, in_from, has_pipe) = (top.kind, top.expect, top.in_from, top.has_pipe);
+        let in_from = matches!(top.commas, Commas::Relations | Commas::Rows);
+        let (kind, expect, has_pipe) = (top.kind, top.expect, top.has_pipe);
         if expect == Expect::CommonTableName {
             return self.common_table(at);
         }
@@ -313,7 +328,8 @@ impl Reader<'_> {
         if self.is_word(at, "WITH") && expect == Expect::QueryBody {
             let is_recursive = self.is_word(at + 1, "RECURSIVE") && self.is_name(at + 2);
             self.with_top(|top| {
-                (top.expect, top.in_with, top.is_recursive) = (Expect::CommonTableName, true, is_recursive);
+                (top.expect, top.commas, top.is_recursive) =
+                    (Expect::CommonTableName, Commas::CommonTables, is_recursive);
             });
             return at + 1 + usize::from(is_recursive);
         }
@@ -321,13 +337,13 @@ impl Reader<'_> {
             if expect == Expect::QueryBody {
                 self.found.edits.push((at, Edit::SelectBefore));
             }
-            self.with_top(|top| (top.in_from, top.in_with, top.expect) = (true, false, Expect::Relation));
+            self.with_top(|top| (top.commas, top.expect) = (Commas::Relations, Expect::Relation));
         } else if self.is_word(at, "JOIN") && (in_from || has_pipe) {
-            self.with_top(|top| (top.in_from, top.in_values, top.expect) = (true, false, Expect::Relation));
+            self.with_top(|top| (top.commas, top.expect) = (Commas::Relations, Expect::Relation));
         } else if self.is_one_of(at, &SET_OPERATORS) {
-            self.with_top(|top| (top.in_from, top.expect) = (false, Expect::QueryBody));
+            self.with_top(|top| (top.commas, top.expect) = (Commas::Nothing, Expect::QueryBody));
         } else if self.is_one_of(at, &CLAUSES) {
-            self.with_top(|top| (top.in_from, top.in_with, top.expect) = (false, false, Expect::Nothing));
+            self.with_top(|top| (top.commas, top.expect) = (Commas::Nothing, Expect::Nothing));
         } else if !(expect == Expect::QueryBody && self.is_one_of(at, &["ALL", "DISTINCT"])) {
             self.with_top(|top| top.expect = Expect::Nothing);
         }
@@ -386,7 +402,7 @@ impl Reader<'_> {
             return at + 1;
         }
         if self.is_word(at, "VALUES") && self.is_row(at + 1) {
-            self.with_top(|top| top.in_values = true);
+            self.with_top(|top| top.commas = Commas::Rows);
             return at + 1;
         }
         if self.is_word(at, "STREAM") {
@@ -491,8 +507,12 @@ impl Reader<'_> {
             _ => false,
         };
         let (at, end) = (range.start, range.end);
-        let is_time_travel = self.is_time_travel(end);
-        let site = Site { at, end, parts, is_streaming, is_time_travel, is_argument: false, is_common_table, span };
+        let kind = match is_common_table {
+            true => SiteKind::CommonTable,
+            false if self.is_time_travel(end) => SiteKind::TimeTravel,
+            false => SiteKind::Named,
+        };
+        let site = Site { at, end, parts, kind, is_streaming, is_argument: false, span };
         self.found.sites.push(site);
         if is_streaming && !is_common_table {
             self.watermark(end);
@@ -506,7 +526,8 @@ pub(crate) fn multipart(name: &str) -> Option<Vec<String>> {
     let mut parts = Vec::new();
     for (index, token) in tokens.iter().enumerate() {
         match index % 2 {
-            0 if token.is_name() => parts.push(token.name(name)),
+            0 if token.kind == TokenKind::QuotedName => parts.push(token.name(name)),
+            0 if token.kind == TokenKind::Word && token.text(name).is_ascii() => parts.push(token.name(name)),
             1 if token.is_sign(name, ".") => {}
             _ => return None,
         }

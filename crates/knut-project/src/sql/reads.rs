@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use knut_model::Identifier;
 
-use crate::sql::read_tokens::{Found, Site};
+use crate::sql::read_tokens::{Found, Site, SiteKind};
 use crate::sql::refusal::{RefusalReason, SqlRefusal};
 use crate::sql::token::{Token, TokenKind, tokens};
 use crate::sql::{read_tokens, read_tree};
@@ -73,6 +73,9 @@ pub struct QueryReads {
 /// observed: `parquet.abc` is a path, ``delta.`/x` `` without Delta Lake a table.
 const FILE_FORMATS: [&str; 8] = ["parquet", "csv", "json", "orc", "text", "avro", "xml", "binaryfile"];
 
+/// The words that a query can begin with.
+const QUERY_STARTS: [&str; 7] = ["SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"];
+
 /// The names of Databricks' functions that read files.
 const FILE_FUNCTIONS: [&str; 3] = ["read_files", "cloud_files", "read_kafka"];
 
@@ -105,7 +108,7 @@ fn collect(found: &Found, tree: Option<&BTreeSet<usize>>, certainty: Certainty, 
     for site in &found.sites {
         let is_read = match tree {
             Some(tree) if !site.is_argument => tree.contains(&site.at),
-            _ => !site.is_common_table,
+            _ => site.kind != SiteKind::CommonTable,
         };
         if !is_read {
             continue;
@@ -150,7 +153,7 @@ fn source(site: &Site) -> Result<ReadSource, Option<RefusalReason>> {
         return Err(Some(RefusalReason::ReadOfManyParts));
     }
     let name = Identifier::from_parts(parts).map_err(|_| None)?;
-    Ok(if site.is_time_travel { ReadSource::TimeTravel(name) } else { ReadSource::Name(name) })
+    Ok(if site.kind == SiteKind::TimeTravel { ReadSource::TimeTravel(name) } else { ReadSource::Name(name) })
 }
 
 /// What no query can be, whatever else stands in it.
@@ -163,8 +166,7 @@ fn malformed(sql: &str, tokens: &[Token], end: usize) -> Option<SqlRefusal> {
         let reason = RefusalReason::Syntax { found: String::new(), wanted: "a query" };
         return Some(SqlRefusal::new(reason, end..end));
     };
-    const STARTS: [&str; 7] = ["SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"];
-    if !first.is_sign(sql, "(") && !STARTS.iter().any(|start| first.is_word(sql, start)) {
+    if !first.is_sign(sql, "(") && !QUERY_STARTS.iter().any(|start| first.is_word(sql, start)) {
         return syntax(first, "a query");
     }
     let mut open: Vec<(&Token, &str)> = Vec::new();

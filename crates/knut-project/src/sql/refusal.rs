@@ -31,6 +31,8 @@ pub enum RefusalReason {
     StrayCharacter(String),
     /// A name that must stand in backticks.
     NeedsBackticks(String),
+    /// `IDENTIFIER(…)` with anything but one string, where a name is defined.
+    ComputedName,
     /// A name of four or more parts.
     TooManyNameParts,
     /// The same in a read; found when the query is resolved.
@@ -141,6 +143,7 @@ impl SqlRefusal {
             R::NeedsBackticks(name) => {
                 format!("the name `{name}` has characters other than letters a to z, digits and _")
             }
+            R::ComputedName => "a name that is defined cannot be computed".to_owned(),
             R::TooManyNameParts | R::ReadOfManyParts => "a name has at most three parts".to_owned(),
             R::OrRefresh => "`OR REFRESH` is not Spark's".to_owned(),
             R::OrReplace => "only views can be created with `OR REPLACE`".to_owned(),

@@ -7,9 +7,11 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Distinct, Expr, LimitClause, ObjectName, Query, Select, SetExpr, SetQuantifier, Statement,
-    TableFactor, UnaryOperator, Visitor,
+    BinaryOperator, Distinct, Expr, Ident, LimitClause, NamedWindowExpr, ObjectName, Query, Select, SetExpr,
+    SetQuantifier, Statement, TableFactor, UnaryOperator, Visitor, WindowType,
 };
+
+use crate::sql::clauses::TYPES;
 
 /// The names that a `WITH` has given so far.
 #[derive(Default)]
@@ -41,9 +43,6 @@ impl Relations {
     fn relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
         let mut idents = name.0.iter().filter_map(|part| part.as_ident());
         let Some(first) = idents.next() else { return ControlFlow::Break(()) };
-        if first.quote_style.is_some_and(|quote| quote != '`') {
-            return ControlFlow::Break(());
-        }
         if idents.next().is_some() || !self.is_common_table(&first.value.to_lowercase()) {
             let index = first.span.start.column.saturating_sub(1);
             self.read.extend(usize::try_from(index));
@@ -94,8 +93,17 @@ impl Visitor for Relations {
             || select.select_modifiers.is_some()
             || !select.connect_by.is_empty()
             || select.value_table_mode.is_some()
-            || matches!(select.distinct, Some(Distinct::On(_)));
+            || matches!(select.distinct, Some(Distinct::On(_)))
+            || select
+                .named_window
+                .iter()
+                .any(|window| matches!(&window.1, NamedWindowExpr::WindowSpec(window) if window.window_name.is_some()));
         spark_only(!is_foreign)
+    }
+
+    fn pre_visit_ident(&mut self, ident: &Ident) -> ControlFlow<()> {
+        // A string in the place of a name.
+        spark_only(ident.quote_style.is_none_or(|quote| quote == '`'))
     }
 
     fn pre_visit_statement(&mut self, _statement: &Statement) -> ControlFlow<()> {
@@ -133,6 +141,12 @@ fn is_sparks_query(query: &Query) -> bool {
     !is_foreign && limit
 }
 
+/// Whether a data type begins with a word of Spark's.
+fn is_sparks_type(data_type: &str) -> bool {
+    let first = data_type.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+    TYPES.iter().any(|known| known.eq_ignore_ascii_case(first))
+}
+
 fn is_sparks_expression(expr: &Expr) -> bool {
     use BinaryOperator as B;
     match expr {
@@ -167,8 +181,14 @@ fn is_sparks_expression(expr: &Expr) -> bool {
                 | UnaryOperator::BangNot
                 | UnaryOperator::BitwiseNot
         ),
-        Expr::Array(array) => array.named,
-        Expr::AllOp { .. }
+        Expr::Cast { data_type, .. } => is_sparks_type(&data_type.to_string()),
+        Expr::TypedString(literal) => is_sparks_type(&literal.data_type.to_string()),
+        // A window that builds on another.
+        Expr::Function(function) => {
+            !matches!(&function.over, Some(WindowType::WindowSpec(window)) if window.window_name.is_some())
+        }
+        Expr::Array(_)
+        | Expr::AllOp { .. }
         | Expr::AnyOp { .. }
         | Expr::AtTimeZone { .. }
         | Expr::Convert { .. }

@@ -3,7 +3,7 @@
 use crate::sql::cursor::{Cursor, Step};
 use crate::sql::refusal::RefusalReason;
 use crate::sql::statement::SqlContent;
-use crate::sql::token::TokenKind;
+use crate::sql::token::{Token, TokenKind};
 
 /// The conf that `SET TIME ZONE` sets.
 const TIME_ZONE: &str = "spark.sql.session.timeZone";
@@ -84,9 +84,12 @@ fn catalog(cursor: &mut Cursor<'_>) -> Step<SqlContent> {
     let catalog = if is_text {
         Some(cursor.string()?)
     } else if is_call && cursor.is(&["IDENTIFIER"]) {
-        let name = cursor.name()?;
-        name.map(|name| name.identifier.to_string())
-    } else if is_call || !cursor.peek().is_some_and(|token| token.is_name()) {
+        let inner = cursor.parentheses_after(1)?;
+        match inner {
+            [token] if token.is_string() => Some(token.string(cursor.sql)),
+            _ => None,
+        }
+    } else if is_call || !cursor.peek().is_some_and(Token::is_name) {
         None
     } else {
         let (parts, span) = cursor.parts()?;
@@ -130,6 +133,9 @@ fn conf(cursor: &mut Cursor<'_>) -> Step<SqlContent> {
         return stop(cursor, RefusalReason::SetWithoutValue);
     }
     if key.is_empty() || !rest.starts_with('=') {
+        return stop(cursor, RefusalReason::SetSyntax);
+    }
+    if rest.contains(';') {
         return stop(cursor, RefusalReason::SetSyntax);
     }
     let value_at = last - rest.len() + 1;

@@ -67,11 +67,12 @@ pub fn split_sql(text: &str) -> Vec<SqlChunk> {
             (b'-', Some(b'-')) => {
                 at = bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length);
             }
-            (b'/', Some(b'*')) => match block_comment(&bytes[at..]) {
-                Some(length) => at += length,
+            (b'/', Some(b'*')) => {
+                let length = block_comment(&bytes[at..]);
                 // An unclosed comment is given to the parser, which complains.
-                None => (at, is_statement) = (bytes.len(), true),
-            },
+                is_statement |= length.is_none();
+                at = length.map_or(bytes.len(), |length| at + length);
+            }
             (b';', _) => {
                 push(start..at, is_statement);
                 at += 1;

@@ -19,6 +19,9 @@ pub struct SqlStatement {
     pub range: Range<usize>,
     /// Where the statement's first word stands.
     pub start: TextPlace,
+    /// The line that the server names for it in `Query defined at file:line`. It is too small where
+    /// semicolons with nothing between them come before.
+    pub line_told_by_server: u32,
     /// What it says; [`SqlContent::Unread`] if it could not be read to its end.
     pub content: SqlContent,
     /// What the server refuses about it.

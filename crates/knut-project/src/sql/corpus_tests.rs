@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use knut_project::{Certainty, ReadSource, Verdict, query_reads, read_sql};
+use crate::sql::{Certainty, ReadSource, Verdict, query_reads, read_sql};
 
 /// A case of `corpus/statements.toml`.
 struct Statement {
@@ -11,7 +11,7 @@ struct Statement {
 }
 
 fn statements() -> Vec<Statement> {
-    let corpus: toml::Table = toml::from_str(include_str!("corpus/statements.toml")).unwrap();
+    let corpus: toml::Table = toml::from_str(include_str!("../../tests/corpus/statements.toml")).unwrap();
     let text = |case: &toml::Value, key: &str| case[key].as_str().unwrap().to_owned();
     let cases = corpus["case"].as_array().unwrap();
     cases.iter().map(|case| Statement { sql: text(case, "sql"), server: text(case, "server") }).collect()
@@ -52,7 +52,7 @@ struct Query {
 }
 
 fn queries() -> Vec<Query> {
-    let corpus: toml::Table = toml::from_str(include_str!("corpus/queries.toml")).unwrap();
+    let corpus: toml::Table = toml::from_str(include_str!("../../tests/corpus/queries.toml")).unwrap();
     let names = |case: &toml::Value, key: &str| {
         let list = case.get(key).and_then(toml::Value::as_array);
         list.into_iter().flatten().map(|name| name.as_str().unwrap().to_owned()).collect()
