@@ -20,15 +20,17 @@ pub(crate) struct Cursor<'a> {
     pub(crate) sql: &'a str,
     pub(crate) tokens: &'a [Token],
     pub(crate) at: usize,
-    /// Where the statement's text ends.
+    /// Where the statement's last token ends.
     pub(crate) end: usize,
+    /// Where the text before the next semicolon ends, comments and all.
+    pub(crate) chunk_end: usize,
     pub(crate) refusals: Vec<SqlRefusal>,
     pub(crate) has_doubt: bool,
 }
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(sql: &'a str, tokens: &'a [Token], end: usize) -> Self {
-        Self { sql, tokens, at: 0, end, refusals: Vec::new(), has_doubt: false }
+        Self { sql, tokens, at: 0, end, chunk_end: end, refusals: Vec::new(), has_doubt: false }
     }
 
     pub(crate) fn peek(&self) -> Option<&'a Token> {

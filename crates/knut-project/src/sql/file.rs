@@ -35,6 +35,7 @@ pub fn read_sql(text: &str) -> Vec<SqlStatement> {
         let start = tokens.first().map_or(chunk.range.start, |token| token.start);
         let end = tokens.last().map_or(start, |token| token.end);
         let mut cursor = Cursor::new(text, &tokens, end);
+        cursor.chunk_end = chunk.range.end;
         let content = statement(&mut cursor).unwrap_or(SqlContent::Unread);
         let line_told_by_server = told.line_of(&chunk.range, start);
         SqlStatement {

@@ -85,7 +85,10 @@ fn state_is_read() {
     let conf = |key: &str, value: &str| SqlContent::SetConf { key: key.to_owned(), value: value.to_owned() };
     let text = |value: &str| Some(value.to_owned());
     for (sql, content) in [
-        ("SET a.b = hello, it's me -- not this", conf("a.b", "hello, it's me")),
+        ("SET a.b = hello, it's me", conf("a.b", "hello, it's me")),
+        ("SET a = b -- c\n", conf("a", "b -- c")),
+        ("SET a = /* x */ b /* c */ ", conf("a", "/* x */ b /* c */")),
+        ("SET a = `b` -- c", conf("a", "b")),
         ("SET `a b`=c", conf("a b", "c")),
         ("SET a = `b c`", conf("a", "b c")),
         ("SET a =", conf("a", "")),

@@ -109,8 +109,9 @@ fn catalog(cursor: &mut Cursor<'_>) -> Step<SqlContent> {
 /// `key = value`, where the key is of certain characters or stands in backticks.
 fn conf(cursor: &mut Cursor<'_>) -> Step<SqlContent> {
     let whole = cursor.span();
-    let last = cursor.tokens.last().map_or(whole.end, |token| token.end);
-    let text = cursor.sql.get(whole.start..last).unwrap_or_default();
+    // Observed: a comment behind the value is part of it.
+    let text = cursor.sql.get(whole.start..cursor.chunk_end).unwrap_or_default().trim_end();
+    let last = whole.start + text.len();
     let stop = |cursor: &mut Cursor<'_>, reason| cursor.stop(reason, whole.start..last);
     if cursor.peek().is_some_and(|token| token.kind == TokenKind::QuotedName) {
         let key = cursor.part()?;
@@ -138,15 +139,17 @@ fn conf(cursor: &mut Cursor<'_>) -> Step<SqlContent> {
     if rest.contains(';') {
         return stop(cursor, RefusalReason::SetSyntax);
     }
+    let written = rest[1..].trim();
     let value_at = last - rest.len() + 1;
     while cursor.peek().is_some_and(|token| token.start < value_at) {
         cursor.at += 1;
     }
-    let key = key.to_owned();
-    Ok(SqlContent::SetConf { key, value: value(cursor) })
+    let is_quoted = matches!(cursor.rest(), [token] if token.kind == TokenKind::QuotedName);
+    let value = if is_quoted { value(cursor) } else { written.to_owned() };
+    Ok(SqlContent::SetConf { key: key.to_owned(), value })
 }
 
-/// A conf's value: the text as it is, without backticks if it stands in them.
+/// What is left of a statement: as it is, without backticks if it stands in them.
 fn value(cursor: &Cursor<'_>) -> String {
     match cursor.rest() {
         [token] if token.kind == TokenKind::QuotedName => token.name(cursor.sql),

@@ -79,7 +79,10 @@ impl Token {
         let written = self.text(text);
         let bare = if self.kind == TokenKind::RawText { written.get(1..).unwrap_or_default() } else { written };
         let inner = bare.get(1..bare.len().saturating_sub(1)).unwrap_or_default();
-        if self.kind == TokenKind::RawText { inner.to_owned() } else { unescaped(inner) }
+        if self.kind == TokenKind::RawText {
+            return inner.to_owned();
+        }
+        unescaped(inner, if bare.starts_with('"') { '"' } else { '\'' })
     }
 }
 
@@ -180,13 +183,15 @@ pub(crate) fn block_comment(bytes: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// The length of a string with backslash escapes; `None` if it is not closed.
+/// The length of a string with backslash escapes, in which a doubled quote stands for one; `None`
+/// if it is not closed.
 pub(crate) fn string(bytes: &[u8]) -> Option<usize> {
     let quote = bytes.first()?;
     let mut at = 1;
     loop {
         match bytes.get(at)? {
             b'\\' => at += 2,
+            byte if byte == quote && bytes.get(at + 1) == Some(quote) => at += 2,
             byte if byte == quote => return Some(at + 1),
             _ => at += 1,
         }
@@ -237,28 +242,56 @@ fn number_or_word(rest: &str) -> (Option<TokenKind>, usize) {
 }
 
 /// Resolves the escapes of a string as Spark does by default.
-fn unescaped(inner: &str) -> String {
+fn unescaped(inner: &str, quote: char) -> String {
     let mut out = String::with_capacity(inner.len());
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
+    let mut rest = inner;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        if c == quote {
+            // Doubled it stands for one.
+            rest = rest.strip_prefix(quote).unwrap_or(rest);
+        }
         if c != '\\' {
             out.push(c);
             continue;
         }
-        match chars.next() {
-            Some('n') => out.push('\n'),
-            Some('t') => out.push('\t'),
-            Some('r') => out.push('\r'),
-            Some('b') => out.push('\u{8}'),
-            Some('0') => out.push('\0'),
-            Some('Z') => out.push('\u{1A}'),
+        if let Some((escaped, length)) = code_escape(rest) {
+            out.push(escaped);
+            rest = &rest[length..];
+            continue;
+        }
+        let Some(c) = rest.chars().next() else {
+            out.push('\\');
+            break;
+        };
+        rest = &rest[c.len_utf8()..];
+        match c {
+            'n' => out.push('\n'),
+            't' => out.push('\t'),
+            'r' => out.push('\r'),
+            'b' => out.push('\u{8}'),
+            '0' => out.push('\0'),
+            'Z' => out.push('\u{1A}'),
             // Spark keeps these two for LIKE patterns.
-            Some(kept @ ('%' | '_')) => out.extend(['\\', kept]),
-            Some(other) => out.push(other),
-            None => out.push('\\'),
+            '%' | '_' => out.extend(['\\', c]),
+            other => out.push(other),
         }
     }
     out
+}
+
+/// A character by its number, `u0041`, `U00000041` or `101`, and how long that is.
+fn code_escape(rest: &str) -> Option<(char, usize)> {
+    let (start, length, radix) = match rest.as_bytes() {
+        [b'u', ..] => (1, 4, 16),
+        [b'U', ..] => (1, 8, 16),
+        [b'0'..=b'1', ..] => (0, 3, 8),
+        _ => return None,
+    };
+    let digits = rest.get(start..start + length)?;
+    let is_number = digits.chars().all(|c| c.is_digit(radix));
+    let code = u32::from_str_radix(digits, radix).ok().filter(|_| is_number)?;
+    Some((char::from_u32(code)?, start + length))
 }
 
 #[cfg(test)]
@@ -304,6 +337,8 @@ mod tests {
         assert_eq!(value(r"'it\'s\n'"), "it's\n");
         assert_eq!(value(r"r'a\n'"), r"a\n");
         assert_eq!(value(r#""50\%""#), r"50\%");
+        assert_eq!(value(r"'it''s''' 'x'"), "it's'");
+        assert_eq!(value(r"'\101\u0041\U0001F600\u00'"), "AA😀u00");
         let sql = "`a``b`";
         assert_eq!(tokens(sql, 0..sql.len())[0].name(sql), "a`b");
     }
