@@ -29,6 +29,14 @@
 //! reference, a file named by two globs is read once, files come in sorted order, and a byte order
 //! mark is taken off.
 //!
+//! # What SQL means
+//!
+//! The server tells neither what SQL files define nor what their queries read, and one mistake at a
+//! time. [`Project::sql_definitions`] reads all of it without a server: each statement with its
+//! place, who reads whom, and what will be refused with what to write instead. It is compared with
+//! a real server's answers to hundreds of statements; where it cannot tell, it says so
+//! ([`Verdict::Undecided`], [`Certainty::Inferred`]).
+//!
 //! This crate must not know gRPC or an async runtime, and never talks to a server.
 
 mod discover;
@@ -54,5 +62,10 @@ pub use problem::{Problem, Problems};
 pub use project::Project;
 pub use sources::Source;
 pub use spec::PipelineSpec;
-pub use sql::*;
+pub use sql::{
+    Certainty, ColumnChoice, DefinedDataset, DefinedEdge, DefinedFlow, EdgeSource, FilePlace, QueryReads, ReadSource,
+    ReadSqlFile, RefusalReason, SqlAutoCdc, SqlChunk, SqlContent, SqlContext, SqlDataset, SqlDefinitions, SqlFill,
+    SqlFlow, SqlName, SqlQuery, SqlRead, SqlRefusal, SqlStatement, StatementIndex, TextPlace, Verdict, query_reads,
+    read_sql, split_sql,
+};
 pub use storage::{Storage, StorageError};

@@ -6,7 +6,7 @@ use std::path::Path;
 use knut_model::{DatasetKind, Query};
 use tempfile::TempDir;
 
-use crate::{Problems, Project, find_spec, init};
+use crate::{EdgeSource, Problems, Project, find_spec, init};
 
 const SPEC: &str = "name: n\nstorage: file:///s\nlibraries:\n  - glob:\n      include: t/**\n";
 
@@ -175,4 +175,29 @@ fn init_overwrites_nothing_and_names_what_is_in_the_way() {
         let error = init(folder.path(), name).unwrap_err();
         assert!(error.to_string().ends_with(&format!("not a fit name for a project: {reason}")), "{error}");
     }
+}
+
+/// SQL files read the sources of `knut.toml`, in the catalog and database of the spec.
+#[test]
+fn a_project_tells_what_its_sql_defines() {
+    let folder = folder(&[
+        ("spark-pipeline.yml", &format!("{SPEC}catalog: c\ndatabase: d\n")),
+        ("knut.toml", "[sources.raw]\nformat = 'rate'\nstreaming = true\n"),
+        ("t/a.sql", "CREATE MATERIALIZED VIEW n AS SELECT count(*) AS n FROM d.events"),
+        ("t/b.sql", "CREATE STREAMING TABLE events AS\nSELECT * FROM STREAM raw"),
+    ]);
+    let definitions = load(folder.path()).unwrap().sql_definitions();
+    let shown: Vec<_> = definitions
+        .edges
+        .iter()
+        .map(|edge| {
+            let EdgeSource::Dataset(from) = edge.from else { panic!("{edge:?}") };
+            let (from, flow) = (&definitions.datasets[from], &definitions.flows[edge.flow]);
+            format!(
+                "{} ({}) -> {} at {}:{}",
+                from.name, from.place.file, flow.name, edge.place.file, edge.place.place.line
+            )
+        })
+        .collect();
+    assert_eq!(shown, ["c.d.events (t/b.sql) -> c.d.n at t/a.sql:1", "raw (knut.toml) -> c.d.events at t/b.sql:2"]);
 }

@@ -126,7 +126,10 @@ fn column_definition(column: &mut Cursor<'_>) -> Step<()> {
             column.string()?;
         } else if starts_constraint(column) || column.is(&["REFERENCES"]) || column.is(&["CONSTRAINT"]) {
             return column.stop(RefusalReason::Constraint, column.span());
-        } else if column.is(&["DEFAULT"]) || column.is(&["GENERATED"]) || column.is(&["COLLATE"]) {
+        } else if column.take(&["COLLATE"]) {
+            let name = column.part()?;
+            column.has_doubt |= !name.to_ascii_uppercase().starts_with("UTF8_");
+        } else if column.is(&["DEFAULT"]) || column.is(&["GENERATED"]) {
             column.has_doubt = true;
             return Ok(());
         } else {

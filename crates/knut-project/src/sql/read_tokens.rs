@@ -62,6 +62,8 @@ pub(crate) struct Found {
     pub(crate) calls: Vec<Call>,
     /// By token index, in rising order.
     pub(crate) edits: Vec<(usize, Edit)>,
+    /// Whether there is something that Spark does not take though a parser may.
+    pub(crate) is_odd: bool,
     /// Whether an `IDENTIFIER(…)` computes the name of a relation.
     pub(crate) has_computed_name: bool,
 }
@@ -104,6 +106,8 @@ struct Frame {
     expect: Expect,
     commas: Commas,
     has_pipe: bool,
+    /// Whether the query begins with `FROM`.
+    starts_with_from: bool,
     /// The common table whose body has yet to come.
     common_table: Option<String>,
     is_recursive: bool,
@@ -120,6 +124,7 @@ impl Frame {
             expect,
             commas: if kind == FrameKind::Relations { Commas::Relations } else { Commas::Nothing },
             has_pipe: false,
+            starts_with_from: false,
             common_table: None,
             is_recursive: false,
             scope: Vec::new(),
@@ -307,7 +312,7 @@ impl Reader<'_> {
     fn name(&mut self, at: usize) -> usize {
         let Some(top) = self.frames.last() else { return at + 1 };
         let in_from = matches!(top.commas, Commas::Relations | Commas::Rows);
-        let (kind, expect, has_pipe) = (top.kind, top.expect, top.has_pipe);
+        let (kind, expect, has_pipe, starts_with_from) = (top.kind, top.expect, top.has_pipe, top.starts_with_from);
         if expect == Expect::CommonTableName {
             return self.common_table(at);
         }
@@ -335,6 +340,7 @@ impl Reader<'_> {
         }
         if self.is_word(at, "FROM") && !self.is_distinct_from(at) && !self.is_column(at) {
             if expect == Expect::QueryBody {
+                self.with_top(|top| top.starts_with_from = true);
                 self.found.edits.push((at, Edit::SelectBefore));
             }
             self.with_top(|top| (top.commas, top.expect) = (Commas::Relations, Expect::Relation));
@@ -343,6 +349,9 @@ impl Reader<'_> {
         } else if self.is_one_of(at, &SET_OPERATORS) {
             self.with_top(|top| (top.commas, top.expect) = (Commas::Nothing, Expect::QueryBody));
         } else if self.is_one_of(at, &CLAUSES) {
+            // `FROM a WHERE b` without `SELECT` is no query.
+            let is_filter = self.is_one_of(at, &["WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY"]);
+            self.found.is_odd |= is_filter && starts_with_from && !has_pipe;
             self.with_top(|top| (top.commas, top.expect) = (Commas::Nothing, Expect::Nothing));
         } else if !(expect == Expect::QueryBody && self.is_one_of(at, &["ALL", "DISTINCT"])) {
             self.with_top(|top| top.expect = Expect::Nothing);
@@ -475,12 +484,21 @@ impl Reader<'_> {
         at + 1
     }
 
-    /// `[FOR] VERSION AS OF 1`, `[FOR] TIMESTAMP AS OF '2024-01-01'`
-    fn is_time_travel(&self, at: usize) -> bool {
-        let at = at + usize::from(self.is_word(at, "FOR"));
-        self.is_one_of(at, &["VERSION", "TIMESTAMP", "SYSTEM_VERSION", "SYSTEM_TIME"])
+    /// `[FOR] VERSION AS OF 1`, `[FOR] TIMESTAMP AS OF '2024-01-01'`: left out for the parser if the
+    /// version is a number or a string.
+    fn time_travel(&mut self, end: usize) -> bool {
+        let at = end + usize::from(self.is_word(end, "FOR"));
+        let is_found = self.is_one_of(at, &["VERSION", "TIMESTAMP", "SYSTEM_VERSION", "SYSTEM_TIME"])
             && self.is_word(at + 1, "AS")
-            && self.is_word(at + 2, "OF")
+            && self.is_word(at + 2, "OF");
+        if is_found && self.is_literal(at + 3) {
+            self.found.edits.extend((end..at + 4).map(|index| (index, Edit::Drop)));
+        }
+        is_found
+    }
+
+    fn is_literal(&self, at: usize) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is_string() || token.kind == TokenKind::Number)
     }
 
     /// Leaves `WATERMARK at DELAY OF INTERVAL 1 MINUTE` out for the parser, if it is of this form.
@@ -494,9 +512,7 @@ impl Reader<'_> {
             at += 2;
         }
         let is_form = self.is_word(at, "DELAY") && self.is_word(at + 1, "OF") && self.is_word(at + 2, "INTERVAL");
-        let has_value =
-            self.tokens.get(at + 3).is_some_and(|token| token.is_string() || token.kind == TokenKind::Number);
-        if is_form && has_value && self.is_name(at + 4) {
+        if is_form && self.is_literal(at + 3) && self.is_name(at + 4) {
             self.found.edits.extend((start..at + 5).map(|index| (index, Edit::Drop)));
         }
     }
@@ -509,7 +525,7 @@ impl Reader<'_> {
         let (at, end) = (range.start, range.end);
         let kind = match is_common_table {
             true => SiteKind::CommonTable,
-            false if self.is_time_travel(end) => SiteKind::TimeTravel,
+            false if self.time_travel(end) => SiteKind::TimeTravel,
             false => SiteKind::Named,
         };
         let site = Site { at, end, parts, kind, is_streaming, is_argument: false, span };

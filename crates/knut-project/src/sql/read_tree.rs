@@ -28,6 +28,9 @@ const MAX_TOKENS: usize = 20_000;
 /// The indexes of the tokens that begin a relation which is no common table, or `None` if the
 /// query was not understood.
 pub(crate) fn read(sql: &str, tokens: &[Token], found: &Found) -> Option<BTreeSet<usize>> {
+    if found.is_odd {
+        return None;
+    }
     let converted = convert(sql, tokens, found)?;
     let dialect = SparkSqlDialect {};
     let mut parser = Parser::new(&dialect).with_recursion_limit(MAX_DEPTH).with_tokens_with_locations(converted);
@@ -92,6 +95,11 @@ fn convert(sql: &str, tokens: &[Token], found: &Found) -> Option<Vec<TokenWithSp
             at += 2;
             continue;
         }
+        if is_exists_function(sql, tokens, at) {
+            push(ParserToken::make_word("exists", Some('`')));
+            at += 1;
+            continue;
+        }
         if token.kind != TokenKind::Hint {
             push(parser_token(sql, token)?);
         }
@@ -109,6 +117,16 @@ fn joined_string(sql: &str, tokens: &[Token], at: usize) -> Option<(String, usiz
     let rest = tokens.get(at..).unwrap_or_default().iter();
     let strings: Vec<&Token> = rest.take_while(|token| token.is_string()).collect();
     (strings.len() > 1).then(|| (strings.iter().map(|token| token.string(sql)).collect(), strings.len()))
+}
+
+/// `exists(array, function)` is a function, unlike `EXISTS (SELECT …)`.
+fn is_exists_function(sql: &str, tokens: &[Token], at: usize) -> bool {
+    let is = |offset: usize, words: &[&str]| {
+        tokens.get(at + offset).is_some_and(|token| words.iter().any(|word| token.is_word(sql, word)))
+    };
+    let has_parenthesis = tokens.get(at + 1).is_some_and(|token| token.is_sign(sql, "("));
+    let is_nested = tokens.get(at + 2).is_some_and(|token| token.is_sign(sql, "("));
+    is(0, &["EXISTS"]) && has_parenthesis && !is_nested && !is(2, &["SELECT", "WITH", "FROM", "VALUES", "TABLE"])
 }
 
 /// The digits of `x'1F'`.

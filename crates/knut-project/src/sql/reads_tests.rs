@@ -27,7 +27,8 @@ fn reads_have_their_names_spans_and_certainty() {
     check("SELECT * FROM STREAM a.`b c` x, d", &["~a.`b c` `a.`b c``", "d `d`"]);
     check("SELECT * FROM STREAM(IDENTIFIER('é.f'))", &[]);
     check("SELECT * FROM IDENTIFIER('a.f') JOIN b", &["a.f `'a.f'`", "b `b`"]);
-    check("SELECT * FROM a TIMESTAMP AS OF '2024-01-01', b", &["a of old? `a`", "b? `b`"]);
+    check("SELECT * FROM a TIMESTAMP AS OF '2024-01-01', b", &["a of old `a`", "b `b`"]);
+    check("SELECT * FROM a FOR VERSION AS OF f(1), b", &["a of old? `a`", "b? `b`"]);
     check("SELECT * FROM parquet.`/x`", &["parquet:/x `parquet.`/x``"]);
     check("SELECT id FROM a WHERE id >>> 1 > 2 AND x IN (SELECT y FROM b)", &["a? `a`", "b? `b`"]);
     check("WITH a AS (SELECT * FROM b) SELECT a >>> 1 FROM a JOIN c", &["b? `b`", "c? `c`"]);

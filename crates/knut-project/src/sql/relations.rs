@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Distinct, Expr, Ident, LimitClause, NamedWindowExpr, ObjectName, Query, Select, SetExpr,
-    SetQuantifier, Statement, TableFactor, UnaryOperator, Visitor, WindowType,
+    BinaryOperator, Distinct, Expr, FunctionArguments, Ident, LimitClause, NamedWindowExpr, ObjectName, Query, Select,
+    SetExpr, SetQuantifier, Statement, TableFactor, UnaryOperator, Visitor, WindowType,
 };
 
 use crate::sql::clauses::TYPES;
@@ -185,7 +185,8 @@ fn is_sparks_expression(expr: &Expr) -> bool {
         Expr::TypedString(literal) => is_sparks_type(&literal.data_type.to_string()),
         // A window that builds on another.
         Expr::Function(function) => {
-            !matches!(&function.over, Some(WindowType::WindowSpec(window)) if window.window_name.is_some())
+            !matches!(function.args, FunctionArguments::Subquery(_))
+                && !matches!(&function.over, Some(WindowType::WindowSpec(window)) if window.window_name.is_some())
         }
         Expr::Array(_)
         | Expr::AllOp { .. }
