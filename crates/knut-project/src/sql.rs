@@ -7,6 +7,7 @@ mod clauses;
 mod create;
 mod cursor;
 mod definitions;
+mod dialect;
 mod file;
 mod read_tokens;
 mod read_tree;

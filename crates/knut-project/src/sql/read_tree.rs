@@ -95,8 +95,8 @@ fn convert(sql: &str, tokens: &[Token], found: &Found) -> Option<Vec<TokenWithSp
             at += 2;
             continue;
         }
-        if is_exists_function(sql, tokens, at) {
-            push(ParserToken::make_word("exists", Some('`')));
+        if is_plain_function(sql, tokens, at) {
+            push(ParserToken::make_word(token.text(sql), Some('`')));
             at += 1;
             continue;
         }
@@ -119,13 +119,17 @@ fn joined_string(sql: &str, tokens: &[Token], at: usize) -> Option<(String, usiz
     (strings.len() > 1).then(|| (strings.iter().map(|token| token.string(sql)).collect(), strings.len()))
 }
 
-/// `exists(array, function)` is a function, unlike `EXISTS (SELECT …)`.
-fn is_exists_function(sql: &str, tokens: &[Token], at: usize) -> bool {
+/// `exists(array, function)` is a function, unlike `EXISTS (SELECT …)`, and so is `struct(*)`.
+fn is_plain_function(sql: &str, tokens: &[Token], at: usize) -> bool {
     let is = |offset: usize, words: &[&str]| {
         tokens.get(at + offset).is_some_and(|token| words.iter().any(|word| token.is_word(sql, word)))
     };
     let has_parenthesis = tokens.get(at + 1).is_some_and(|token| token.is_sign(sql, "("));
     let is_nested = tokens.get(at + 2).is_some_and(|token| token.is_sign(sql, "("));
+    let is_star = tokens.get(at + 2).is_some_and(|token| token.is_sign(sql, "*"));
+    if is(0, &["STRUCT"]) && has_parenthesis && is_star {
+        return true;
+    }
     is(0, &["EXISTS"]) && has_parenthesis && !is_nested && !is(2, &["SELECT", "WITH", "FROM", "VALUES", "TABLE"])
 }
 

@@ -6,12 +6,9 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{
-    BinaryOperator, Distinct, Expr, FunctionArguments, Ident, LimitClause, NamedWindowExpr, ObjectName, Query, Select,
-    SetExpr, SetQuantifier, Statement, TableFactor, UnaryOperator, Visitor, WindowType,
-};
+use sqlparser::ast::{Expr, Ident, ObjectName, Query, Select, Statement, TableFactor, Visitor};
 
-use crate::sql::clauses::TYPES;
+use crate::sql::dialect;
 
 /// The names that a `WITH` has given so far.
 #[derive(Default)]
@@ -61,7 +58,7 @@ impl Visitor for Relations {
             scope.is_recursive = with.recursive;
         }
         self.scopes.push(scope);
-        spark_only(is_sparks_query(query))
+        spark_only(dialect::is_sparks_query(query))
     }
 
     fn post_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
@@ -73,32 +70,17 @@ impl Visitor for Relations {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        if !dialect::is_sparks_factor(factor) {
+            return ControlFlow::Break(());
+        }
         match factor {
             TableFactor::Table { name, args: None, .. } => self.relation(name),
-            TableFactor::Table { .. }
-            | TableFactor::Derived { .. }
-            | TableFactor::Function { .. }
-            | TableFactor::NestedJoin { .. }
-            | TableFactor::Pivot { .. }
-            | TableFactor::Unpivot { .. } => ControlFlow::Continue(()),
-            _ => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
         }
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
-        let is_foreign = select.top.is_some()
-            || select.into.is_some()
-            || select.exclude.is_some()
-            || select.prewhere.is_some()
-            || select.select_modifiers.is_some()
-            || !select.connect_by.is_empty()
-            || select.value_table_mode.is_some()
-            || matches!(select.distinct, Some(Distinct::On(_)))
-            || select
-                .named_window
-                .iter()
-                .any(|window| matches!(&window.1, NamedWindowExpr::WindowSpec(window) if window.window_name.is_some()));
-        spark_only(!is_foreign)
+        spark_only(dialect::is_sparks_select(select))
     }
 
     fn pre_visit_ident(&mut self, ident: &Ident) -> ControlFlow<()> {
@@ -111,98 +93,10 @@ impl Visitor for Relations {
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        spark_only(is_sparks_expression(expr))
+        spark_only(dialect::is_sparks_expression(expr))
     }
 }
 
 fn spark_only(is_sparks: bool) -> ControlFlow<()> {
     if is_sparks { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-}
-
-fn is_sparks_query(query: &Query) -> bool {
-    let is_foreign = query.fetch.is_some()
-        || !query.locks.is_empty()
-        || query.for_clause.is_some()
-        || query.settings.is_some()
-        || query.format_clause.is_some();
-    let limit = match &query.limit_clause {
-        Some(LimitClause::LimitOffset { limit_by, .. }) => limit_by.is_empty(),
-        Some(LimitClause::OffsetCommaLimit { .. }) => false,
-        None => true,
-    };
-    // Set operations hang on the left.
-    let mut body = &*query.body;
-    while let SetExpr::SetOperation { left, set_quantifier, .. } = body {
-        if !matches!(set_quantifier, SetQuantifier::All | SetQuantifier::Distinct | SetQuantifier::None) {
-            return false;
-        }
-        body = &**left;
-    }
-    !is_foreign && limit
-}
-
-/// Whether a data type begins with a word of Spark's.
-fn is_sparks_type(data_type: &str) -> bool {
-    let first = data_type.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
-    TYPES.iter().any(|known| known.eq_ignore_ascii_case(first))
-}
-
-fn is_sparks_expression(expr: &Expr) -> bool {
-    use BinaryOperator as B;
-    match expr {
-        Expr::BinaryOp { op, .. } => matches!(
-            op,
-            B::Plus
-                | B::Minus
-                | B::Multiply
-                | B::Divide
-                | B::Modulo
-                | B::StringConcat
-                | B::Gt
-                | B::Lt
-                | B::GtEq
-                | B::LtEq
-                | B::Spaceship
-                | B::Eq
-                | B::NotEq
-                | B::And
-                | B::Or
-                | B::BitwiseOr
-                | B::BitwiseAnd
-                | B::BitwiseXor
-                | B::DuckIntegerDivide
-                | B::MyIntegerDivide
-        ),
-        Expr::UnaryOp { op, .. } => matches!(
-            op,
-            UnaryOperator::Plus
-                | UnaryOperator::Minus
-                | UnaryOperator::Not
-                | UnaryOperator::BangNot
-                | UnaryOperator::BitwiseNot
-        ),
-        Expr::Cast { data_type, .. } => is_sparks_type(&data_type.to_string()),
-        Expr::TypedString(literal) => is_sparks_type(&literal.data_type.to_string()),
-        // A window that builds on another.
-        Expr::Function(function) => {
-            !matches!(function.args, FunctionArguments::Subquery(_))
-                && !matches!(&function.over, Some(WindowType::WindowSpec(window)) if window.window_name.is_some())
-        }
-        Expr::Array(_)
-        | Expr::AllOp { .. }
-        | Expr::AnyOp { .. }
-        | Expr::AtTimeZone { .. }
-        | Expr::Convert { .. }
-        | Expr::Dictionary(_)
-        | Expr::IsJson { .. }
-        | Expr::IsNormalized { .. }
-        | Expr::Map(_)
-        | Expr::MatchAgainst { .. }
-        | Expr::MemberOf(_)
-        | Expr::OuterJoin(_)
-        | Expr::Prefixed { .. }
-        | Expr::Prior(_)
-        | Expr::SimilarTo { .. } => false,
-        _ => true,
-    }
 }
