@@ -47,6 +47,10 @@ impl Args {
 pub(crate) enum Command {
     /// Make a new project that runs at once
     Init(InitArgs),
+    /// Tell everything that is wrong with the project, without a server
+    Check(CheckArgs),
+    /// Draw the project's datasets and who reads whom, without a server
+    Graph(GraphArgs),
     /// Run the project's pipeline
     Run(RunArgs),
     /// Check the project's pipeline on a server without running it
@@ -64,6 +68,60 @@ pub(crate) struct InitArgs {
     /// The pipeline's name [default: the folder's name]
     #[arg(long)]
     pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// How to tell it
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub(crate) format: CheckFormat,
+    /// Explain a code, such as K0203, instead
+    #[arg(long, value_name = "CODE")]
+    pub(crate) explain: Option<String>,
+}
+
+/// How findings are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// With the lines they are about
+    Human,
+    /// One JSON object a line
+    Json,
+    /// As annotations of GitHub Actions
+    Github,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct GraphArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// How to draw it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: GraphFormat,
+    /// Draw only what is near this dataset
+    #[arg(long, value_name = "DATASET")]
+    pub(crate) focus: Option<String>,
+    /// How many steps upstream of it [default: all]
+    #[arg(long, value_name = "N", requires = "focus")]
+    pub(crate) up: Option<usize>,
+    /// How many steps downstream of it [default: all]
+    #[arg(long, value_name = "N", requires = "focus")]
+    pub(crate) down: Option<usize>,
+}
+
+/// How a graph is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// One line for each dataset
+    Text,
+    /// For Graphviz
+    Dot,
+    /// For Markdown
+    Mermaid,
+    /// For programs
+    Json,
 }
 
 #[derive(Debug, ClapArgs)]

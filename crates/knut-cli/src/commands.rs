@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+pub(crate) mod check;
+pub(crate) mod graph;
 pub(crate) mod init;
 pub(crate) mod local;
 pub(crate) mod run;

@@ -6,6 +6,7 @@ mod connect;
 mod ctrl_c;
 mod exit_code;
 mod failure;
+mod findings;
 mod hints;
 mod plain_log;
 mod printer;
@@ -42,6 +43,8 @@ fn run(args: Args, printer: &mut Printer) -> Result<ExitCode, Failure> {
     let code = runtime.block_on(async {
         match args.command {
             Command::Init(args) => commands::init::run(&args, printer),
+            Command::Check(args) => commands::check::run(&args, printer),
+            Command::Graph(args) => commands::graph::run(&args, printer),
             Command::Run(args) => commands::run::run(args, printer).await,
             Command::DryRun(args) => commands::run::dry_run(args, printer).await,
             Command::Sql(args) => commands::sql::run(args, printer).await,

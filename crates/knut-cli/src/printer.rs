@@ -106,6 +106,11 @@ impl Printer {
         }
     }
 
+    /// Text that was rendered for a terminal from harmless pieces, to stderr.
+    pub(crate) fn rendered(&mut self, text: &str) {
+        let _ = writeln!(self.err, "{text}\n");
+    }
+
     /// What belongs to the label before, indented under it.
     pub(crate) fn detail(&mut self, label: &str, text: &str) {
         let text = visible(text);

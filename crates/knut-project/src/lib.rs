@@ -44,6 +44,7 @@ mod discover;
 mod find;
 mod init;
 mod library;
+mod picture;
 mod problem;
 mod project;
 mod scalar;

@@ -1,0 +1,81 @@
+//! `knut check`: everything that is wrong with a project, without a server.
+
+use knut_project::{Code, Finding, Project, Severity};
+
+use super::spec_path;
+use crate::args::{CheckArgs, CheckFormat};
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::findings;
+use crate::printer::{Printer, Tone};
+
+pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
+    if let Some(code) = &args.explain {
+        return explain(code, printer);
+    }
+    let project = Project::load(&spec_path(&args.project)?)?;
+    for warning in &project.warnings {
+        printer.labelled(Tone::Doubtful, "warning", &warning.to_string());
+    }
+    let found = knut_project::check(&project);
+    match args.format {
+        CheckFormat::Human => findings::print(&project, &found, printer),
+        CheckFormat::Json => found.iter().for_each(|finding| printer.result(&findings::json(&project, finding))),
+        CheckFormat::Github => found.iter().for_each(|finding| printer.result(&findings::github(&project, finding))),
+    }
+    let code = if has_errors(&found) { ExitCode::Invalid } else { ExitCode::Ok };
+    if args.format == CheckFormat::Human {
+        let n_of = |severity| found.iter().filter(|finding| finding.code.severity() == severity).count();
+        let (n_errors, n_warnings) = (n_of(Severity::Error), n_of(Severity::Warning));
+        let (tone, word) = if n_errors > 0 { (Tone::Bad, "FAILED") } else { (Tone::Good, "PASSED") };
+        let counts = format!(": {}, {}", counted(n_errors, "error"), counted(n_warnings, "warning"));
+        printer.toned_result("check ", tone, word, &counts);
+    }
+    Ok(code)
+}
+
+/// Whether the server would refuse the project.
+pub(crate) fn has_errors(found: &[Finding]) -> bool {
+    found.iter().any(|finding| finding.code.severity() == Severity::Error)
+}
+
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn explain(text: &str, printer: &mut Printer) -> Result<ExitCode, Failure> {
+    let Some(code) = Code::parse(text) else {
+        let codes: Vec<String> = Code::all().map(|code| code.to_string()).collect();
+        let hint = format!("the codes are {}", codes.join(", "));
+        return Err(Failure::new(ExitCode::Usage, format!("there is no code {text}")).hint(hint));
+    };
+    printer.result(&format!(
+        "{code} ({}): {}\n\n{}",
+        findings::word(code.severity()),
+        code.title(),
+        code.explanation()
+    ));
+    Ok(ExitCode::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write as _;
+
+    /// `UPDATE_DOCS=1 cargo test -p knut-cli` writes the page anew.
+    #[test]
+    fn the_page_of_codes_is_up_to_date() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks.md");
+        let mut page = String::from("# What `knut check` finds\n\n`knut check --explain CODE` prints the same.\n");
+        for code in Code::all() {
+            let word = findings::word(code.severity());
+            write!(page, "\n## {code}: {}\n\n*{word}*. {}\n", code.title(), code.explanation()).unwrap();
+        }
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(path, &page).unwrap();
+        }
+        let found = std::fs::read_to_string(path).unwrap();
+        assert!(found == page, "docs/checks.md differs: run UPDATE_DOCS=1 cargo test -p knut-cli");
+    }
+}

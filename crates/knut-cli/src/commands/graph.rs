@@ -1,0 +1,61 @@
+//! `knut graph`: the project's datasets and who reads whom, without a server.
+
+use knut_model::Picture;
+use knut_project::Project;
+
+use super::spec_path;
+use crate::args::{GraphArgs, GraphFormat};
+use crate::exit_code::ExitCode;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: &GraphArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
+    let project = Project::load(&spec_path(&args.project)?)?;
+    let mut picture = project.picture();
+    if let Some(name) = &args.focus {
+        let full = full_name(&picture, name)?;
+        picture = picture.focus(&full, args.up, args.down).unwrap_or_default();
+    }
+    let text = match args.format {
+        GraphFormat::Text => picture.to_text(),
+        GraphFormat::Dot => picture.to_dot(),
+        GraphFormat::Mermaid => picture.to_mermaid().map_err(|error| {
+            let hint = "draw a part of it with --focus, --up and --down, or take --format dot";
+            Failure::new(ExitCode::Usage, error.to_string()).hint(hint)
+        })?,
+        GraphFormat::Json => json(&picture),
+    };
+    printer.result(text.trim_end());
+    Ok(ExitCode::Ok)
+}
+
+/// The node that a name means: its whole name, or its end after a dot if only one has it.
+fn full_name(picture: &Picture, name: &str) -> Result<String, Failure> {
+    let names = || picture.nodes.iter().map(|node| node.name.as_str());
+    if names().any(|full| full == name) {
+        return Ok(name.to_owned());
+    }
+    let ends: Vec<&str> = names().filter(|full| full.ends_with(&format!(".{name}"))).collect();
+    match ends.as_slice() {
+        [one] => Ok((*one).to_owned()),
+        [] => {
+            let known: Vec<&str> = names().take(20).collect();
+            Err(Failure::new(ExitCode::Usage, format!("the graph has no {name}"))
+                .hint(format!("it has {}", known.join(", "))))
+        }
+        several => Err(Failure::new(ExitCode::Usage, format!("{name} may mean {}", several.join(" or ")))
+            .hint("give the whole name")),
+    }
+}
+
+fn json(picture: &Picture) -> String {
+    let nodes = picture.nodes.iter().map(|node| {
+        let at = node.source_location.as_ref().map(|at| serde_json::json!({ "file": at.file, "line": at.line }));
+        serde_json::json!({ "name": node.name, "kind": node.kind.to_string(), "group": node.group, "at": at })
+    });
+    let edges = picture.edges.iter().map(|edge| {
+        serde_json::json!({ "from": edge.from, "to": edge.to, "streaming": edge.streaming, "inferred": edge.inferred })
+    });
+    let (nodes, edges): (Vec<_>, Vec<_>) = (nodes.collect(), edges.collect());
+    format!("{:#}", serde_json::json!({ "v": 1, "nodes": nodes, "edges": edges }))
+}
