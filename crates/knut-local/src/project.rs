@@ -108,7 +108,8 @@ impl ProjectFolder {
         };
         fs::create_dir_all(&knut).map_err(|error| fail(&knut, error))?;
         let ignore = knut.join(".gitignore");
-        if !ignore.exists() {
+        // Empty it is after a disk was full.
+        if fs::read(&ignore).unwrap_or_default().is_empty() {
             // Nothing in here is for a repository, least of all the token.
             fs::write(&ignore, "*\n").map_err(|error| fail(&ignore, error))?;
         }

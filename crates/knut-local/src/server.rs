@@ -200,6 +200,7 @@ pub(crate) fn look(project: &ProjectFolder) -> Result<Look> {
         Read::Garbled(what) => by_project(&format!("its state file cannot be read: {what}"))?
             .unwrap_or_else(|| ended(&format!("its state file cannot be read: {what}"))),
         Read::Foreign { id, pid } => match verified(pid, &id)? {
+            Some(pid) if !is_of(project, pid) => elsewhere(pid),
             Some(pid) => Look::Unusable {
                 pid,
                 argument: id_argument(&id),
@@ -208,11 +209,25 @@ pub(crate) fn look(project: &ProjectFolder) -> Result<Look> {
             None => ended("it has ended without being stopped"),
         },
         Read::Known(state) => match (verified(state.pid, &state.id)?, state.port) {
+            (Some(pid), _) if !is_of(project, pid) => elsewhere(pid),
             (Some(pid), Some(port)) => Look::Running { state, pid, port },
             (Some(pid), None) => Look::Starting { state, pid },
             (None, _) => ended("it has ended without being stopped"),
         },
     })
+}
+
+/// Whether a server process was started for this project. One that was copied, or moved while its server ran, has the
+/// state file of another folder's server: to use that one would write there, to stop it would stop it under another's
+/// hands.
+fn is_of(project: &ProjectFolder, pid: u32) -> bool {
+    process::is_server(pid, &project_argument(&project.knut_folder()))
+}
+
+fn elsewhere(pid: u32) -> Look {
+    let reason =
+        format!("the server it names, process {pid}, was started for another folder: this one was copied or moved");
+    Look::Ended { reason }
 }
 
 /// The process with this id, if it runs. A pid that was never written down is searched for.
@@ -245,6 +260,38 @@ mod tests {
         }
         assert_eq!(address.to_string(), "127.0.0.1:15002");
         assert!(address.connection_string().ends_with(token.reveal()));
+    }
+
+    /// A copied project has the id of the original's server, and must not touch it.
+    #[cfg(unix)]
+    #[test]
+    fn the_server_of_a_copied_project_is_the_originals() {
+        use std::process::{Command, Stdio};
+        let folder = tempfile::tempdir().unwrap();
+        let project = ProjectFolder::new(folder.path()).unwrap();
+        project.create().unwrap();
+        let mut state = State::new(Token::random(), "4.3.0", "17");
+        let id = id_argument(&state.id);
+        let start = |project: &str| {
+            let arguments = ["-c", "read line", "sh", &id, project, process::SERVER_CLASS];
+            Command::new("sh").args(arguments).stdin(Stdio::piped()).spawn().unwrap()
+        };
+        let own = project_argument(&project.knut_folder());
+        for (argument, is_ours) in [(own.as_str(), true), ("-Dknut.project=/elsewhere/.knut", false)] {
+            let mut child = start(argument);
+            state.pid = Some(child.id());
+            state.port = Some(1);
+            state.write(&project).unwrap();
+            // Its arguments are there a moment after it is.
+            while !process::is_server(child.id(), &id) {
+                std::thread::yield_now();
+            }
+            let found = Server::find(&project).unwrap();
+            assert_eq!(matches!(found, Status::Running(_)), is_ours, "{found:?}");
+            assert_eq!(matches!(found, Status::Stale { pid: None, .. }), !is_ours, "{found:?}");
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 
     #[test]

@@ -89,8 +89,8 @@ pub struct FlowState {
     status: FlowStatus,
     inferred: bool,
     attempt: u32,
-    /// Whether the present attempt was planned, which only batch flows are.
-    planned: bool,
+    /// Whether it was ever planned, which only batch flows are.
+    is_batch: bool,
     /// Whether the run's end is known.
     is_settled: bool,
     queued_at: Option<SystemTime>,
@@ -108,7 +108,7 @@ impl FlowState {
             status: FlowStatus::Defined,
             inferred: false,
             attempt: 0,
-            planned: false,
+            is_batch: false,
             is_settled: false,
             queued_at: None,
             started_at: None,
@@ -146,7 +146,7 @@ impl FlowState {
     /// Whether it is complete but may turn out to have failed: of a failing streaming flow the
     /// server first says COMPLETED. A flow that was never seen in planning counts as streaming.
     pub fn is_provisional(&self) -> bool {
-        self.status == FlowStatus::Completed && !self.planned && !self.is_settled
+        self.status == FlowStatus::Completed && !self.is_batch && !self.is_settled
     }
 
     /// When it was queued; `None` when the server did not say.
@@ -185,8 +185,10 @@ impl FlowState {
 
     /// Folds in one event.
     pub(crate) fn apply(&mut self, event: FlowEvent, at: Option<SystemTime>) {
-        // A stream's listener speaks late: RUNNING and COMPLETED may come after the last word.
-        if self.has_failed_for_good() && matches!(event, FlowEvent::Running | FlowEvent::Completed) {
+        // A stream's listener speaks late: RUNNING and COMPLETED of an attempt may come after its
+        // FAILED. Only STARTING begins another one.
+        let is_late = self.status == FlowStatus::Failed && !self.may_have_lost_its_start();
+        if is_late && matches!(event, FlowEvent::Running | FlowEvent::Completed) {
             return;
         }
         match event {
@@ -199,7 +201,7 @@ impl FlowState {
             }
             FlowEvent::Planning => {
                 self.begin(FlowStatus::Planning, at);
-                self.planned = true;
+                self.is_batch = true;
             }
             FlowEvent::Starting => self.begin(FlowStatus::Starting, at),
             FlowEvent::Running => {
@@ -221,10 +223,11 @@ impl FlowState {
         }
     }
 
-    /// Whether it failed in a way after which it is not tried again.
-    fn has_failed_for_good(&self) -> bool {
+    /// Whether a new attempt of this failed flow may have begun without a word of it: the server
+    /// drops such events when its queue is full.
+    fn may_have_lost_its_start(&self) -> bool {
         let reason = self.failures.last().map(|failure| failure.reason);
-        self.status == FlowStatus::Failed && reason != Some(FailureReason::Attempt)
+        self.is_batch && reason == Some(FailureReason::Attempt)
     }
 
     /// Gives a flow its last status once nothing more can come. `dry_run` runs no flow.
@@ -235,7 +238,7 @@ impl FlowState {
             (RunOutcome::Succeeded, FlowStatus::Defined) if dry_run => FlowStatus::Validated,
             (_, FlowStatus::Defined) if is_view => return,
             // Whatever the server did not deliver, it says that every selected flow is complete.
-            (RunOutcome::Succeeded, FlowStatus::Queued) => FlowStatus::Completed,
+            (RunOutcome::Succeeded, FlowStatus::Queued | FlowStatus::Failed) => FlowStatus::Completed,
             (RunOutcome::Succeeded, status) if status.is_active() => FlowStatus::Completed,
             (RunOutcome::Failed(_) | RunOutcome::Cancelled(_), FlowStatus::Defined | FlowStatus::Queued) => {
                 FlowStatus::NotRun
@@ -264,7 +267,6 @@ impl FlowState {
     fn count_attempt(&mut self, again: bool) {
         if self.attempt == 0 || again {
             self.attempt = self.attempt.saturating_add(1);
-            self.planned = false;
             // The server may drop the events that begin an attempt: then nobody knows when it began.
             self.started_at = None;
         }
@@ -282,7 +284,8 @@ impl FlowState {
             // in the second text is the truth.
             self.attempt = self.attempt.max(max_retries.saturating_add(1));
         } else if !resolution {
-            self.count_attempt(self.status == FlowStatus::Failed);
+            // Of one failure of a stream the server may speak twice.
+            self.count_attempt(self.status == FlowStatus::Failed && self.may_have_lost_its_start());
         }
         self.end(FlowStatus::Failed, at);
         if self.failures.len() == MAX_KEPT_FAILURES {

@@ -112,8 +112,16 @@ fn nothing_late_reopens_a_flow_that_failed_for_good() {
         let state = run(&[last, "Flow s is RUNNING.", "Flow s has COMPLETED."], Some(failed()));
         assert_eq!(state.flows()[0].status(), FlowStatus::Failed, "{last}");
     }
-    let again = ["Flow 's' has FAILED.\nError: x", "Flow s has COMPLETED."];
-    assert_eq!(statuses(&run(&again, None)), [("s", FlowStatus::Completed, false, 2)]);
+    // Nor does anything late of an attempt of a stream begin another one.
+    let attempt = ["Flow s is STARTING.", "Flow 's' has FAILED.\nError: x"];
+    let late = ["Flow s has COMPLETED.", "Flow s is RUNNING.", "Flow 's' has FAILED.\nError: x"];
+    let texts: Vec<_> = attempt.iter().chain(&late).chain(&attempt).copied().collect();
+    assert_eq!(statuses(&run(&texts, None)), [("s", FlowStatus::Failed, false, 2)]);
+    // Of a batch flow the beginning of an attempt may have been dropped.
+    let batch = ["Flow b is PLANNING.", "Flow 'b' has FAILED.\nError: x", "Flow b has COMPLETED."];
+    assert_eq!(statuses(&run(&batch, None)), [("b", FlowStatus::Completed, false, 2)]);
+    // What the server did not deliver follows from the run's end.
+    assert_eq!(statuses(&run(&attempt, Some(RunOutcome::Succeeded))), [("s", FlowStatus::Completed, true, 1)]);
 }
 
 #[test]
