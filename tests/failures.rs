@@ -62,7 +62,8 @@ fn graphs_that_the_server_refuses() {
     let mut project = Project::with_sql("");
     let mut refused = |sql: &str, code: i32, texts: &[&str]| {
         project.write("transformations/a.sql", sql);
-        let ran = project.run(&["run", "--local"]).expect(code);
+        // knut sees most of these by itself; here the server is the one to say it.
+        let ran = project.run(&["run", "--local", "--no-check"]).expect(code);
         has(&ran, texts);
         ran
     };
@@ -98,11 +99,6 @@ fn graphs_that_the_server_refuses() {
     let ran = project.run(&["dry-run", "--local"]).expect(0);
     assert!(ran.stdout.starts_with("dry run COMPLETED"), "{}", ran.told());
     has(&project.run(&["run", "--local"]).expect(6), &["[INVALID_SCHEMA_OR_RELATION_NAME] `hy-phen`"]);
-
-    // The server says success when a selection matches nothing.
-    project.write("transformations/a.sql", "CREATE MATERIALIZED VIEW a AS SELECT 1 AS x");
-    let ran = project.run(&["run", "--local", "--refresh", "nosuch"]).expect(4);
-    assert!(ran.stdout.starts_with("run DID NOTHING") && ran.stdout.ends_with(": 1 excluded\n"), "{}", ran.told());
 
     // C090: the database of the spec is not made for its user.
     let spec = "name: n\nstorage: s\ndatabase: nosuch\nlibraries:\n  - glob:\n      include: transformations/**\n";

@@ -103,6 +103,23 @@ async fn unknown_events_are_shown_harmlessly() {
     assert!(!ran.stderr.contains('\u{1b}'), "{}", ran.told());
 }
 
+/// The server says success when a selection matches nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_of_nothing_is_no_success() {
+    let ran = run(registered(vec![
+        Exchange::execute(vec![
+            event("1", "Flow 'c.d.a' is EXCLUDED."),
+            event("2", "Run is COMPLETED."),
+            complete("3"),
+        ]),
+        Exchange::Release,
+        Exchange::ReleaseSession,
+    ]))
+    .await
+    .expect(4);
+    assert!(ran.stdout.starts_with("run DID NOTHING") && ran.stdout.ends_with(": 1 excluded\n"), "{}", ran.told());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_wants_a_token_says_so() {
     let ran =

@@ -139,16 +139,24 @@ pub(crate) struct RunArgs {
     /// Reset and recompute every dataset
     #[arg(long, conflicts_with_all = ["refresh", "full_refresh"])]
     pub(crate) full_refresh_all: bool,
+    #[command(flatten)]
+    pub(crate) graph: GraphRunArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct GraphRunArgs {
     /// Keep streaming checkpoints here instead of in the spec's `storage`
     #[arg(long, value_name = "URI or FOLDER")]
     pub(crate) storage: Option<String>,
+    /// Ask the server even if `knut check` finds errors
+    #[arg(long)]
+    pub(crate) no_check: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DryRunArgs {
-    /// Use this instead of the spec's `storage`
-    #[arg(long, value_name = "URI or FOLDER")]
-    pub(crate) storage: Option<String>,
+    #[command(flatten)]
+    pub(crate) graph: GraphRunArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
     #[command(flatten)]

@@ -1,21 +1,28 @@
 //! Which server a command uses, and getting to it: a remote one, or the project's own on this machine.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use knut_client::{Endpoint, ErrorKind, PipelinesClient};
 use knut_local::{
-    Address, Home, InstallOptions, Installation, ProbeError, Progress, ProjectFolder, Server, ServerOptions,
+    Address, Home, InstallOptions, Installation, ProbeError, Progress, ProjectFolder, Server, ServerOptions, Status,
 };
 use knut_project::{Project, Remote};
 use tokio::runtime::Handle;
 
 use crate::args::ServerArgs;
+use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// How long the end of a session may hold up the end of a command.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long one look at a starting server may take.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+/// After how long a word says what is being waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where to connect to.
 #[derive(Debug)]
@@ -71,6 +78,31 @@ pub(crate) struct Connected {
 }
 
 impl Connected {
+    /// Whether the server was one of this machine and its process has ended.
+    pub(crate) fn is_gone(&self) -> bool {
+        let Some(server) = &self.local else { return false };
+        // What cannot be found out is no reason to give up.
+        ProjectFolder::new(server.project_root())
+            .and_then(|project| Server::find(&project))
+            .is_ok_and(|status| !matches!(status, Status::Running(running) if running.pid() == server.pid()))
+    }
+
+    /// Claims the project's local server for one run; `None` for a server elsewhere.
+    ///
+    /// Two runs of one project write the same tables and checkpoints, and ruin each other.
+    pub(crate) fn lock(&self) -> Result<Option<File>, Failure> {
+        let Some(server) = &self.local else { return Ok(None) };
+        let file = File::create(server.project_root().join(".knut/run.lock"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => {
+                let failure = Failure::new(ExitCode::Unexpected, "another run of this project is going on");
+                Err(failure.hint("wait for its end: two runs would write the same tables at once"))
+            }
+            Err(TryLockError::Error(error)) => Err(error.into()),
+        }
+    }
+
     /// Ends the session, unless the user brought it along. The command has told its outcome: that
     /// the server does not forget the session at once changes nothing, so nobody waits long for it.
     pub(crate) async fn close(self) {
@@ -106,7 +138,15 @@ pub(crate) async fn connect(target: Target, printer: &mut Printer) -> Result<Con
         }
     };
     endpoint.user_id = endpoint.user_id.or_else(user);
-    Ok(Connected { client: PipelinesClient::connect_to(endpoint).await?, local })
+    let address = endpoint.to_string();
+    let mut connecting = Box::pin(PipelinesClient::connect_to(endpoint));
+    let client = if let Ok(connected) = tokio::time::timeout(PATIENCE, connecting.as_mut()).await {
+        connected?
+    } else {
+        printer.note(&format!("connecting to {address}"));
+        connecting.await?
+    };
+    Ok(Connected { client, local })
 }
 
 /// Who is asking, for the server's own records.
@@ -143,10 +183,14 @@ pub(crate) async fn install(printer: &mut Printer) -> Result<Installation, Failu
 
 /// Asks for the server's version: only the real thing, with the right token, can answer.
 async fn probe(address: &Address) -> Result<(), ProbeError> {
-    match PipelinesClient::connect_to(endpoint_of(address)).await {
+    let connecting = PipelinesClient::connect_to(endpoint_of(address));
+    let Ok(connected) = tokio::time::timeout(PROBE_TIMEOUT, connecting).await else {
+        return Err(ProbeError::NotReady("it takes the connection and does not answer".into()));
+    };
+    match connected {
         Ok(client) => {
             // A session that is left behind goes by itself after an hour.
-            let _ = client.close().await;
+            let _ = tokio::time::timeout(PROBE_TIMEOUT, client.close()).await;
             Ok(())
         }
         Err(error) if matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout) => {
@@ -174,7 +218,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     }
     match running.await {
         Ok(result) => Ok(result?),
-        Err(error) => Err(Failure::new(crate::exit_code::ExitCode::Unexpected, error.to_string())),
+        Err(error) => Err(Failure::new(ExitCode::Unexpected, error.to_string())),
     }
 }
 
@@ -245,7 +289,6 @@ impl Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit_code::ExitCode;
 
     fn chosen(remote: Option<&str>, local: bool, environment: Option<&str>) -> String {
         let args = ServerArgs { remote: remote.map(str::to_owned), local };

@@ -5,8 +5,9 @@ use std::time::{Duration, SystemTime};
 use futures::StreamExt as _;
 use futures::future::{BoxFuture, OptionFuture};
 use knut_client::{OperationId, PipelinesClient, UpdateStream};
-use knut_viewer::{FlowStatus, ViewerState};
+use knut_viewer::{ConnectionChange, Diagnostic, FlowStatus, RunOutcome, UpdateKind, ViewerState, ViewerUpdate};
 
+use crate::connect::Connected;
 use crate::failure::Failure;
 use crate::plain_log::PlainLog;
 use crate::printer::{Printer, Tone};
@@ -24,11 +25,12 @@ pub(crate) enum Followed {
 
 /// Folds the whole stream into `state`, logging as it goes.
 pub(crate) async fn follow(
-    client: &PipelinesClient,
+    connected: &Connected,
     mut updates: UpdateStream,
     state: &mut ViewerState,
     printer: &mut Printer,
 ) -> Result<Followed, Failure> {
+    let client = &connected.client;
     let mut interrupts = Interrupts::listen()?;
     let mut is_cancelling = false;
     let mut answer: Option<BoxFuture<'_, Result<bool, String>>> = None;
@@ -37,7 +39,18 @@ pub(crate) async fn follow(
         let quiet = tokio::time::sleep(log.patience(SystemTime::now()));
         tokio::select! {
             update = updates.next() => match update {
-                Some(update) => log.apply(state, update, printer),
+                Some(update) => {
+                    let seq = update.seq;
+                    let is_lost = matches!(update.kind, UpdateKind::Connection(ConnectionChange::Lost { .. }));
+                    log.apply(state, update, printer);
+                    if is_lost && connected.is_gone() {
+                        // Nobody will answer any more, so nobody is asked for five minutes.
+                        let gone = RunOutcome::Unknown(Diagnostic::from_text("the local Spark server has ended"));
+                        let (received, kind) = (SystemTime::now(), UpdateKind::Ended(gone));
+                        log.apply(state, ViewerUpdate { seq: seq + 1, received, kind }, printer);
+                        return Ok(Followed::ToTheEnd);
+                    }
+                }
                 None => return Ok(Followed::ToTheEnd),
             },
             () = interrupts.next() => {

@@ -60,6 +60,7 @@ fn for_server(error_class: Option<&str>, exception: Option<&str>) -> Option<&'st
         "LOCATION_ALREADY_EXISTS" => {
             "files of an earlier table are in the way: the catalog forgot the table, its folder is still there"
         }
+        "CONCURRENT_QUERY" => "another run of this pipeline is going on; wait for its end and run again",
         "TABLE_OR_VIEW_NOT_FOUND" => "check the spelling; names of other schemas need their prefix",
         "PIPELINE_DUPLICATE_IDENTIFIERS.OUTPUT" | "PIPELINE_DUPLICATE_IDENTIFIERS.FLOW" => {
             "give one of the two another name"

@@ -34,7 +34,13 @@ fn main() -> ProcessExitCode {
     };
     let mut printer = Printer::new(args.verbosity(), args.color);
     let code = run(args, &mut printer).unwrap_or_else(|failure| failure.print(&mut printer));
-    code.into()
+    match printer.lost() {
+        Some(error) => {
+            Failure::new(ExitCode::Unexpected, format!("the result could not be written: {error}")).print(&mut printer);
+            ExitCode::Unexpected.into()
+        }
+        None => code.into(),
+    }
 }
 
 fn run(args: Args, printer: &mut Printer) -> Result<ExitCode, Failure> {

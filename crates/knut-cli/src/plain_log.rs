@@ -153,7 +153,13 @@ fn heartbeat(state: &ViewerState, now: SystemTime, printer: &mut Printer) {
         n => format!(", {n} failed and perhaps tried again"),
     };
     let longest = longest.unwrap_or_default();
-    let rest = format!("{}          {} running{longest}{retrying}", tally(state), running.count());
+    let n_running = running.count();
+    // Without a connection nobody knows what runs.
+    let running = match state.connection() {
+        Some(_) => "not connected; last seen running".to_owned(),
+        None => "running".to_owned(),
+    };
+    let rest = format!("{}          {n_running} {running}{longest}{retrying}", tally(state));
     printer.log(&clock(now), Tone::Quiet, "..", &rest);
 }
 

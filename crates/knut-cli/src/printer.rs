@@ -39,6 +39,8 @@ impl Tone {
 /// Where everything is written.
 pub(crate) struct Printer {
     verbosity: Verbosity,
+    /// Why a result could not be written; a reader that went away is no reason.
+    lost: Option<io::Error>,
     out: AutoStream<io::Stdout>,
     err: AutoStream<io::Stderr>,
 }
@@ -50,7 +52,12 @@ impl Printer {
             Color::Always => ColorChoice::Always,
             Color::Never => ColorChoice::Never,
         };
-        Self { verbosity, out: AutoStream::new(io::stdout(), choice), err: AutoStream::new(io::stderr(), choice) }
+        Self {
+            verbosity,
+            lost: None,
+            out: AutoStream::new(io::stdout(), choice),
+            err: AutoStream::new(io::stderr(), choice),
+        }
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
@@ -63,14 +70,27 @@ impl Printer {
 
     /// A result, to stdout.
     pub(crate) fn result(&mut self, text: &str) {
-        // A reader that went away has what it wanted; so it is everywhere here.
-        let _ = writeln!(self.out, "{}", visible(text));
+        let written = writeln!(self.out, "{}", visible(text));
+        self.keep(written);
     }
 
     /// A result that begins with a word in a tone.
     pub(crate) fn toned_result(&mut self, before: &str, tone: Tone, word: &str, after: &str) {
         let style = tone.style();
-        let _ = writeln!(self.out, "{}{style}{word}{style:#}{}", visible(before), visible(after));
+        let written = writeln!(self.out, "{}{style}{word}{style:#}{}", visible(before), visible(after));
+        self.keep(written);
+    }
+
+    fn keep(&mut self, written: io::Result<()>) {
+        let error = written.and_then(|()| self.out.flush()).err();
+        // A reader that went away has what it wanted.
+        let error = error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+        self.lost = self.lost.take().or(error);
+    }
+
+    /// Why a result was lost on its way out; `None` if none was.
+    pub(crate) fn lost(&mut self) -> Option<io::Error> {
+        self.lost.take()
     }
 
     /// Talk, to stderr.

@@ -1,6 +1,7 @@
 //! The client itself: what can be asked of a server.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use knut_model::DataflowGraph;
 use knut_proto::spark::connect as proto;
@@ -16,6 +17,9 @@ use crate::{DefinedGraph, Endpoint, Error, ErrorKind, OperationId, RunOptions, U
 /// How often the server's run loop looks for flows to start. Its default of one second costs a
 /// chain of flows a second per level (Observed: Spark 4.3.0).
 const POLLING_INTERVAL: (&str, &str) = ("spark.sql.pipelines.execution.streamstate.pollingInterval", "100ms");
+
+/// How long a server may take for its first answer, which tells no more than its version.
+const FIRST_ANSWER: Duration = Duration::from_secs(30);
 
 /// A client of one Spark Connect session. Clones share the session. It needs a tokio runtime.
 ///
@@ -53,7 +57,19 @@ impl PipelinesClient {
             analyze: Some(Analyze::SparkVersion(SparkVersion {})),
         };
         let mut stub = session.stub();
-        let answer = session.call(&what, Box::pin(stub.analyze_plan(session.request(request)))).await?;
+        let call = session.call(&what, Box::pin(stub.analyze_plan(session.request(request))));
+        let answer = match tokio::time::timeout(FIRST_ANSWER, call).await {
+            Ok(Ok(answer)) => answer,
+            // It did answer: it did not let this client in, or it has troubles of its own.
+            Ok(Err(error)) if matches!(error.kind(), ErrorKind::Auth | ErrorKind::Server) => {
+                return Err(error.told_as(format!("cannot use {}", session.endpoint())));
+            }
+            Ok(Err(error)) => return Err(error),
+            Err(_) => {
+                let reason = format!("no answer within {} s", FIRST_ANSWER.as_secs());
+                return Err(Error::new(ErrorKind::Timeout, what).because(reason));
+            }
+        };
         let spark_version = match answer.result {
             Some(proto::analyze_plan_response::Result::SparkVersion(version)) => version.version,
             _ => return Err(Error::new(ErrorKind::Protocol, what).because("its answer has no version")),

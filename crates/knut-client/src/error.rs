@@ -82,6 +82,12 @@ impl Error {
         error
     }
 
+    /// The same error, told as another thing that was asked.
+    pub(crate) fn told_as(mut self, what: impl Into<Cow<'static, str>>) -> Self {
+        self.0.what = what.into();
+        self
+    }
+
     pub(crate) fn retryable(mut self, is_retryable: bool) -> Self {
         self.0.is_retryable = is_retryable;
         self
@@ -145,7 +151,7 @@ impl StdError for Error {
 ///
 /// It displays the message as sent: it is not trusted and may hold control characters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.message.trim())]
+#[error("{}", self.shown())]
 #[non_exhaustive]
 pub struct ServerError {
     /// The whole message.
@@ -164,6 +170,15 @@ pub struct ServerError {
 }
 
 impl ServerError {
+    /// The message; what else is known where the server sent an empty one.
+    fn shown(&self) -> Cow<'_, str> {
+        match (self.message.trim(), self.classes.first()) {
+            ("", Some(class)) => format!("the server gave no reason; its exception was a {class}").into(),
+            ("", None) => "the server gave no reason".into(),
+            (message, _) => message.into(),
+        }
+    }
+
     /// Whether the server has no such session any more.
     pub fn is_session_lost(&self) -> bool {
         let lost =

@@ -85,6 +85,7 @@ pub struct Server {
     pid: u32,
     address: Address,
     log_path: PathBuf,
+    project_root: PathBuf,
     knut_folder: PathBuf,
     spark_version: String,
     java_version: String,
@@ -112,6 +113,7 @@ impl Server {
             pid,
             address: Address::new(port, state.token.clone()),
             log_path: project.log_path(),
+            project_root: project.root().to_owned(),
             knut_folder: location::last_path(project),
             spark_version: state.spark_version.clone(),
             java_version: state.java_version.clone(),
@@ -132,6 +134,11 @@ impl Server {
     /// Its log, which is kept when it ends, until the start after the next.
     pub fn log_path(&self) -> &Path {
         &self.log_path
+    }
+
+    /// The folder of its project.
+    pub fn project_root(&self) -> &Path {
+        &self.project_root
     }
 
     /// The path by which it calls the project's `.knut` folder: another one than

@@ -124,12 +124,6 @@ impl Checked<'_> {
         let file = self.definitions.flows[edge.flow].statement.file;
         FileSpan { file, range: edge.span.clone() }
     }
-
-    /// Whether every statement was read to its end, so that what is not there is not there.
-    fn is_complete(&self) -> bool {
-        let mut statements = self.definitions.files.iter().flat_map(|file| &file.statements);
-        statements.all(|statement| !matches!(statement.content, SqlContent::Unread))
-    }
 }
 
 fn span_of(index: StatementIndex, name: &SqlName) -> FileSpan {

@@ -72,3 +72,4 @@ pub use sql::{
     read_sql, split_sql,
 };
 pub use storage::{Storage, StorageError};
+pub use suggest::nearest;

@@ -1,7 +1,7 @@
 //! "Did you mean": the known name nearest to one that nobody knows.
 
 /// The candidate that `name` most likely stands for; `None` when none is near.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.to_lowercase().chars().collect();
     // A third of the letters may differ: more, and the hint misleads.
     let most = (name.len() / 3).max(1);

@@ -14,6 +14,10 @@ const MAX_QUOTED_CHARS: usize = 120;
 /// `shown` names the file in messages. The file is read only up to `max_bytes`, so that a device
 /// or a huge file named by mistake does no harm.
 pub(crate) fn read(path: &Path, shown: &str, max_bytes: u64) -> Result<String, Problem> {
+    // A named pipe would be waited for without end.
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(Problem::new(shown, "this is not a regular file"));
+    }
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes));
     if let Err(error) = read {

@@ -7,22 +7,24 @@ use knut_model::{Identifier, RefreshSelection};
 use knut_project::{Project, Storage};
 use knut_viewer::{RunOutcome, ViewerState};
 
+use super::check::has_errors;
 use super::spec_path;
-use crate::args::{Datasets, DryRunArgs, ProjectArgs, RunArgs, ServerArgs};
+use crate::args::{Datasets, DryRunArgs, GraphRunArgs, ProjectArgs, RunArgs, ServerArgs};
 use crate::connect::{Environment, choose, connect};
 use crate::ctrl_c::{Followed, follow};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::findings;
 use crate::printer::{Printer, Tone};
 use crate::report;
 
 pub(crate) async fn run(args: RunArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
     let refresh = selection(args.full_refresh_all, args.refresh, args.full_refresh);
-    execute(&args.project, &args.server, args.storage.as_deref(), refresh, false, printer).await
+    execute(&args.project, &args.graph, &args.server, refresh, false, printer).await
 }
 
 pub(crate) async fn dry_run(args: DryRunArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
-    execute(&args.project, &args.server, args.storage.as_deref(), RefreshSelection::All, true, printer).await
+    execute(&args.project, &args.graph, &args.server, RefreshSelection::All, true, printer).await
 }
 
 fn storage_at(written: &str, base: &Path) -> Result<Storage, Failure> {
@@ -37,41 +39,73 @@ fn selection(full_refresh_all: bool, refresh: Vec<Datasets>, full_refresh: Vec<D
     RefreshSelection::only(names(refresh), names(full_refresh)).unwrap_or(RefreshSelection::All)
 }
 
-/// Why a name may not stand in both lists; `None` when none does.
-fn overlap(selection: &RefreshSelection, project: &Project) -> Option<Failure> {
-    let RefreshSelection::Only { refresh, full_refresh, .. } = selection else { return None };
+/// Refuses names that mean no dataset or stand in both lists: the server would take no notice.
+fn check_selection(selection: &RefreshSelection, project: &Project) -> Result<(), Failure> {
+    let RefreshSelection::Only { refresh, full_refresh, .. } = selection else { return Ok(()) };
     let key = |name: &Identifier| name.key(project.spec.catalog.as_deref(), project.spec.database.as_deref());
-    let twice = refresh.iter().find(|name| full_refresh.iter().any(|other| key(other) == key(name)))?;
-    let text = format!("{twice} stands after both --refresh and --full-refresh");
-    Some(Failure::new(ExitCode::Usage, text).hint("a full refresh updates it too: leave it out of --refresh"))
+    if let Some(twice) = refresh.iter().find(|name| full_refresh.iter().any(|other| key(other) == key(name))) {
+        let text = format!("{twice} stands after both --refresh and --full-refresh");
+        return Err(
+            Failure::new(ExitCode::Usage, text).hint("a full refresh updates it too: leave it out of --refresh")
+        );
+    }
+    let definitions = project.sql_definitions();
+    if !definitions.is_complete() {
+        return Ok(());
+    }
+    let tables = definitions.datasets.iter().filter(|dataset| dataset.kind.is_table());
+    let tables: Vec<&Identifier> = tables.map(|dataset| &dataset.name).collect();
+    // Upper and lower case count: the server takes names as they are written.
+    let is_known =
+        |name: &Identifier| tables.iter().any(|table| table.name() == name.name() && key(table).may_be(&key(name)));
+    let Some(unknown) = refresh.iter().chain(full_refresh).find(|name| !is_known(name)) else { return Ok(()) };
+    let flow = definitions.flows.iter().find(|flow| flow.name.name() == unknown.name());
+    let hint = match (flow, knut_project::nearest(&unknown.to_string(), tables.iter().map(|table| table.name()))) {
+        (Some(flow), _) => format!("{unknown} is a flow; name the dataset that it writes into, {}", flow.target),
+        (None, Some(near)) => format!("did you mean {near}?"),
+        (None, None) => {
+            let names: Vec<String> = tables.iter().take(20).map(ToString::to_string).collect();
+            format!("the project has {}", names.join(", "))
+        }
+    };
+    Err(Failure::new(ExitCode::NothingSelected, format!("no table of the project is called {unknown}")).hint(hint))
 }
 
 async fn execute(
     project: &ProjectArgs,
+    given: &GraphRunArgs,
     server: &ServerArgs,
-    storage: Option<&str>,
     refresh: RefreshSelection,
     dry_run: bool,
     printer: &mut Printer,
 ) -> Result<ExitCode, Failure> {
     // Everything that can be wrong without a server is told before one is asked.
     let here = std::env::current_dir()?;
-    let storage = storage.map(|written| storage_at(written, &here)).transpose()?;
+    let storage = given.storage.as_deref().map(|written| storage_at(written, &here)).transpose()?;
     let project = Project::load_with_storage(&spec_path(project)?, storage)?;
     let graph = project.graph()?;
-    if let Some(failure) = overlap(&refresh, &project) {
-        return Err(failure);
+    if !given.no_check {
+        let found = knut_project::check(&project);
+        findings::print(&project, &found, printer);
+        if has_errors(&found) {
+            let text = "the server would refuse this project, so it was not asked";
+            return Err(
+                Failure::new(ExitCode::Invalid, text).hint("mend the errors above; --no-check asks it all the same")
+            );
+        }
     }
+    check_selection(&refresh, &project)?;
     let target = choose(server, Environment::read(), || Ok(project.spec.remote.clone()), &project.root)?;
     let connected = connect(target, printer).await?;
     let (storage, is_exact) = connected.storage(&project);
-    for warning in project.warnings.iter().filter(|_| !is_exact) {
+    for warning in project.warnings.iter().filter(|_| !is_exact && given.storage.is_none()) {
         printer.labelled(Tone::Doubtful, "warning", &warning.to_string());
         if let Some(help) = &warning.help {
             printer.detail("help", help);
         }
     }
     let client = &connected.client;
+    let _lock = if dry_run { None } else { connected.lock()? };
     let what = if dry_run { "dry-run" } else { "run" };
     let (name, version) = (&project.spec.name, client.spark_version());
     printer.note(&format!("knut {what} {name} on {} (Spark {version})", client.endpoint()));
@@ -89,7 +123,7 @@ async fn execute(
     let options = RunOptions::new(storage).refresh(refresh).dry_run(dry_run);
     let mut state = ViewerState::default();
     let updates = client.run_updates(defined, &options);
-    if let Followed::Left = follow(client, updates, &mut state, printer).await? {
+    if let Followed::Left = follow(&connected, updates, &mut state, printer).await? {
         return Ok(ExitCode::Interrupted);
     }
     let code = report::report(&state, printer);

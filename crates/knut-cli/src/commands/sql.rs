@@ -23,7 +23,7 @@ pub(crate) async fn run(args: SqlArgs, printer: &mut Printer) -> Result<ExitCode
     let connected = connect(target, printer).await?;
     let mut state = ViewerState::default();
     let updates = connected.client.execute_sql(&args.statement);
-    if let Followed::Left = follow(&connected.client, updates, &mut state, printer).await? {
+    if let Followed::Left = follow(&connected, updates, &mut state, printer).await? {
         return Ok(ExitCode::Interrupted);
     }
     let code = report(&state, printer);

@@ -52,7 +52,7 @@ fn duplicates(checked: &Checked<'_>) -> Vec<Finding> {
 fn targets(checked: &Checked<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut flows_into: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    let is_complete = checked.is_complete();
+    let is_complete = checked.definitions.is_complete();
     for (index, flow) in checked.definitions.flows.iter().enumerate() {
         if let Some(target) = flow.target_dataset {
             flows_into.entry(target).or_default().push(index);

@@ -136,7 +136,7 @@ fn unused(checked: &Checked<'_>) -> Vec<Finding> {
     let is_sure = checked.definitions.edges.iter().all(|edge| edge.certainty == Certainty::Parsed)
         && (0..checked.definitions.flows.len())
             .all(|flow| checked.query(flow).is_some_and(|query| query.reads.is_parsed && query.reads.is_complete));
-    if !is_sure || !checked.is_complete() {
+    if !is_sure || !checked.definitions.is_complete() {
         return Vec::new();
     }
     let read: BTreeSet<usize> = checked

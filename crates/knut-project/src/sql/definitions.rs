@@ -156,6 +156,12 @@ impl FilePlace {
 }
 
 impl SqlDefinitions {
+    /// Whether every statement was read to its end, so that what is not here is not there.
+    pub fn is_complete(&self) -> bool {
+        let mut statements = self.files.iter().flat_map(|file| &file.statements);
+        statements.all(|statement| !matches!(statement.content, SqlContent::Unread))
+    }
+
     /// Reads the files of a project.
     ///
     /// ```

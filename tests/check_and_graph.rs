@@ -1,0 +1,88 @@
+//! `knut check` and `knut graph`: what they say without a server.
+
+use insta::assert_snapshot;
+use knut_tests::Project;
+
+/// A project with something wrong in each of its files.
+fn wrong() -> Project {
+    Project::with_sql(
+        "CREATE STREAMING TABLE orders AS SELECT * FROM raw;\n\nCREATE MATERIALIZED VIEW a AS\n\tSELECT * FROM c; -- 漢\n",
+    )
+    .file("transformations/b.sql", "CREATE MATERIALIZED VIEW b AS SELECT * FROM a;\nCREATE MATERIALIZED VIEW c AS SELECT * FROM b;\n")
+    .file("transformations/c.sql", "CREATE OR REFRESH STREAMING TABLE old (CONSTRAINT x EXPECT (id > 0));\nUSE sales.eu;")
+    .file("knut.toml", "[sources.raw]\nformat = \"rate\"\nstreaming = true\n")
+}
+
+#[test]
+fn everything_wrong_is_told_at_once() {
+    assert_snapshot!(wrong().run(&["check"]).told());
+}
+
+#[test]
+fn for_programs() {
+    let ran = wrong().run(&["check", "--format", "json"]).expect(3);
+    for line in ran.stdout.lines() {
+        let finding: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(finding["v"], 1, "{line}");
+    }
+    assert_snapshot!(ran.told());
+}
+
+#[test]
+fn for_github() {
+    assert_snapshot!(wrong().run(&["check", "--format", "github"]).told());
+}
+
+#[test]
+fn a_sound_project_passes() {
+    assert_snapshot!(Project::copy_of("examples/orders").run(&["check"]).told());
+}
+
+#[test]
+fn codes_are_explained() {
+    assert_snapshot!(Project::empty().run(&["check", "--explain", "k0203"]).told());
+    let ran = Project::empty().run(&["check", "--explain", "K9999"]).expect(2);
+    assert!(ran.stderr.contains("there is no code K9999"), "{}", ran.told());
+}
+
+/// A run asks no server what `check` knows already, unless it is told to.
+#[test]
+fn a_run_checks_first() {
+    let args = ["run", "--remote", "sc://127.0.0.1:1"];
+    let ran = wrong().run(&args).expect(3);
+    assert!(
+        ran.stderr.contains("error[K0203]") && ran.stderr.contains("the server would refuse this project"),
+        "{}",
+        ran.told()
+    );
+    let ran = wrong().run(&[&args[..], &["--no-check"]].concat()).expect(7);
+    assert!(!ran.stderr.contains("K0203"), "{}", ran.told());
+}
+
+/// The server would ignore the name and say success.
+#[test]
+fn a_refresh_of_what_is_not_there_is_refused() {
+    let refused = |name: &str| {
+        Project::copy_of("examples/orders").run(&["run", "--remote", "sc://127.0.0.1:1", "--refresh", name])
+    };
+    for (name, hint) in [
+        ("customers,ordesr", "help: did you mean orders?"),
+        ("web_orders", "help: web_orders is a flow; name the dataset that it writes into, orders"),
+        ("order_values", "no table of the project is called order_values"),
+    ] {
+        let ran = refused(name).expect(4);
+        assert!(ran.stderr.contains(hint), "{}", ran.told());
+    }
+    refused("orders,default.customers").expect(7);
+}
+
+#[test]
+fn a_graph_in_every_form() {
+    let graph = |args: &[&str]| Project::copy_of("examples/orders").run(&[&["graph"], args].concat()).expect(0).stdout;
+    assert_snapshot!("graph_as_text", graph(&[]));
+    assert_snapshot!("graph_in_mermaid", graph(&["--format", "mermaid"]));
+    assert_snapshot!("graph_in_dot", graph(&["--format", "dot", "--focus", "orders", "--up", "1", "--down", "1"]));
+    assert_snapshot!("graph_in_json", graph(&["--format", "json", "--focus", "customers"]));
+    let ran = Project::copy_of("examples/orders").run(&["graph", "--focus", "nosuch"]).expect(2);
+    assert!(ran.stderr.contains("the graph has no nosuch"), "{}", ran.told());
+}
