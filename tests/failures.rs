@@ -67,7 +67,11 @@ fn graphs_that_the_server_refuses() {
         has(&ran, texts);
         ran
     };
-    refused("CREATE MATERIALIZED VIEW a AS SELEC 1", 5, &["cannot register transformations/a.sql", "near 'SELEC'"]);
+    refused(
+        "CREATE MATERIALIZED VIEW a AS SELEC 1",
+        5,
+        &["cannot register transformations/a.sql", "near 'SELEC'", "--> transformations/a.sql:1:31"],
+    );
     let unresolved = "CREATE MATERIALIZED VIEW a AS SELECT * FROM nowhere;
         CREATE MATERIALIZED VIEW b AS SELECT * FROM a;
         CREATE MATERIALIZED VIEW c AS SELECT idd FROM range(3)";
@@ -79,6 +83,9 @@ fn graphs_that_the_server_refuses() {
             "[TABLE_OR_VIEW_NOT_FOUND]",
             "error: flow spark_catalog.default.c could not be resolved",
             "Did you mean one of the following? [`id`]",
+            // Lines of the file, not of the statement (C028, C092).
+            "--> transformations/a.sql:1:45",
+            "--> transformations/a.sql:3:49",
             "not resolved because of what they read: spark_catalog.default.b",
         ],
     );
@@ -123,5 +130,5 @@ fn a_failing_stream_is_never_said_to_be_complete() {
     let ran = project.run(&["run", "--local"]).expect(6);
     let lines = log(&ran);
     assert_eq!(lines, ["ok src", "FAIL s attempt 1: STREAM_FAILED"]);
-    has(&ran, &["error: flow spark_catalog.default.s failed", "[DIVIDE_BY_ZERO]"]);
+    has(&ran, &["error: flow spark_catalog.default.s failed", "[DIVIDE_BY_ZERO]", "--> transformations/a.sql:3:44"]);
 }

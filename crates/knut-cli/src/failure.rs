@@ -14,11 +14,13 @@ pub(crate) struct Failure {
     errors: Vec<(String, Option<String>)>,
     /// The last lines of a program that failed.
     output: Vec<String>,
+    /// The lines that the error is about, rendered.
+    snippet: Option<String>,
 }
 
 impl Failure {
     pub(crate) fn new(code: ExitCode, text: impl Into<String>) -> Self {
-        Self { code, errors: vec![(text.into(), None)], output: Vec::new() }
+        Self { code, errors: vec![(text.into(), None)], output: Vec::new(), snippet: None }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -28,12 +30,21 @@ impl Failure {
         self
     }
 
+    /// Adds the lines that the error is about.
+    pub(crate) fn snippet(mut self, snippet: Option<String>) -> Self {
+        self.snippet = snippet;
+        self
+    }
+
     /// Prints everything and gives the code.
     pub(crate) fn print(self, printer: &mut Printer) -> ExitCode {
         for (text, help) in self.errors.iter().take(MAX_ERRORS) {
             printer.labelled(Tone::Bad, "error", text);
             for line in &self.output {
                 printer.detail("log", line);
+            }
+            if let Some(snippet) = &self.snippet {
+                printer.rendered(snippet);
             }
             if let Some(help) = help {
                 printer.detail("help", help);
@@ -76,7 +87,7 @@ impl From<knut_project::Problem> for Failure {
 impl From<knut_project::Problems> for Failure {
     fn from(problems: knut_project::Problems) -> Self {
         let errors = problems.into_iter().map(|problem| (problem.to_string(), problem.help)).collect();
-        Self { code: ExitCode::Invalid, errors, output: Vec::new() }
+        Self { code: ExitCode::Invalid, errors, output: Vec::new(), snippet: None }
     }
 }
 
@@ -91,7 +102,7 @@ impl From<knut_client::Error> for Failure {
             ErrorKind::Cancelled => ExitCode::Cancelled,
             _ => ExitCode::Unreachable,
         };
-        Self { code, errors: vec![(with_sources(&error), hints::for_error(&error))], output: Vec::new() }
+        Self { code, errors: vec![(with_sources(&error), hints::for_error(&error))], output: Vec::new(), snippet: None }
     }
 }
 
@@ -105,6 +116,6 @@ impl From<knut_local::Error> for Failure {
             _ => ExitCode::Unreachable,
         };
         let help = error.hint().map(str::to_owned);
-        Self { code, errors: vec![(with_sources(&error), help)], output: error.details().to_vec() }
+        Self { code, errors: vec![(with_sources(&error), help)], output: error.details().to_vec(), snippet: None }
     }
 }

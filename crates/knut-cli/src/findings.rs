@@ -11,7 +11,7 @@ use crate::printer::Printer;
 /// Prints findings with the lines they are about, to stderr.
 pub(crate) fn print(project: &Project, findings: &[Finding], printer: &mut Printer) {
     for finding in findings {
-        printer.rendered(&human(project, finding));
+        printer.rendered(&format!("{}\n", human(project, finding)));
     }
 }
 

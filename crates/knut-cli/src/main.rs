@@ -8,6 +8,7 @@ mod exit_code;
 mod failure;
 mod findings;
 mod hints;
+mod places;
 mod plain_log;
 mod printer;
 mod report;

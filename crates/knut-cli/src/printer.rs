@@ -128,7 +128,7 @@ impl Printer {
 
     /// Text that was rendered for a terminal from harmless pieces, to stderr.
     pub(crate) fn rendered(&mut self, text: &str) {
-        let _ = writeln!(self.err, "{text}\n");
+        let _ = writeln!(self.err, "{text}");
     }
 
     /// What belongs to the label before, indented under it.

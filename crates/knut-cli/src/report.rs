@@ -4,15 +4,16 @@ use knut_viewer::{Diagnostic, FailureReason, FlowFailure, FlowState, FlowStatus,
 
 use crate::exit_code::ExitCode;
 use crate::hints;
+use crate::places::Places;
 use crate::plain_log::duration;
 use crate::printer::{Printer, Tone};
 
 /// Prints the end of a run and gives the exit code.
-pub(crate) fn report(state: &ViewerState, printer: &mut Printer) -> ExitCode {
+pub(crate) fn report(state: &ViewerState, places: &Places<'_>, printer: &mut Printer) -> ExitCode {
     let failed = state.flows().iter().filter(|flow| flow.status() == FlowStatus::Failed);
     let (victims, culprits): (Vec<_>, Vec<_>) = failed.partition(|flow| is_victim(flow));
     for flow in &culprits {
-        report_flow(flow, printer);
+        report_flow(flow, places, printer);
     }
     list("not resolved because of what they read", victims.iter().map(|flow| flow.name()), printer);
     let skipped = state.flows().iter().filter(|flow| flow.status() == FlowStatus::Skipped);
@@ -32,11 +33,14 @@ fn is_victim(flow: &FlowState) -> bool {
     flow.failures().last().is_some_and(|failure| failure.reason == FailureReason::UnresolvedUpstream)
 }
 
-fn report_flow(flow: &FlowState, printer: &mut Printer) {
+fn report_flow(flow: &FlowState, places: &Places<'_>, printer: &mut Printer) {
     let Some(failure) = flow.failures().last() else { return };
     printer.labelled(Tone::Bad, "error", &format!("flow {} {}", flow.name(), how(failure)));
     if let Some(error) = &failure.error {
         printer.detail("because", error.summary());
+        if let Some(snippet) = places.of_flow(flow.name(), &error.message) {
+            printer.rendered(&snippet);
+        }
         if let Some(hint) = hints::for_diagnostic(error) {
             printer.detail("help", hint);
         }

@@ -113,8 +113,9 @@ pub(crate) async fn define_graph(session: &Session, graph: &DataflowGraph) -> Re
         defined.flows.push(DefinedFlow { resolved, target });
     }
     for file in graph.sql_files() {
-        command_result(session, &format!("cannot register {}", file.path), to_proto::define_sql(&defined.id, file))
-            .await?;
+        let what = format!("cannot register {}", file.path);
+        let registered = command_result(session, &what, to_proto::define_sql(&defined.id, file)).await;
+        registered.map_err(|error| error.in_sql_file(&file.path))?;
     }
     Ok(defined)
 }

@@ -38,6 +38,7 @@ struct Inner {
     cause: Option<Cause>,
     is_retryable: bool,
     is_session_lost: bool,
+    sql_file: Option<String>,
 }
 
 enum Cause {
@@ -53,7 +54,14 @@ struct Reason(String);
 impl Error {
     pub(crate) fn new(kind: ErrorKind, what: impl Into<Cow<'static, str>>) -> Self {
         let is_retryable = matches!(kind, ErrorKind::Timeout);
-        Self(Box::new(Inner { kind, what: what.into(), cause: None, is_retryable, is_session_lost: false }))
+        Self(Box::new(Inner {
+            kind,
+            what: what.into(),
+            cause: None,
+            is_retryable,
+            is_session_lost: false,
+            sql_file: None,
+        }))
     }
 
     pub(crate) fn usage(what: impl Into<Cow<'static, str>>) -> Self {
@@ -104,6 +112,16 @@ impl Error {
             Some(Cause::Server(server)) => Some(server),
             _ => None,
         }
+    }
+
+    /// The SQL file that was being registered, by its path as in the graph; `None` for anything else.
+    pub fn sql_file(&self) -> Option<&str> {
+        self.0.sql_file.as_deref()
+    }
+
+    pub(crate) fn in_sql_file(mut self, path: &str) -> Self {
+        self.0.sql_file = Some(path.to_owned());
+        self
     }
 
     /// Whether the same call may work a little later. It may also have been carried out: only its

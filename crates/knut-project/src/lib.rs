@@ -69,7 +69,7 @@ pub use sql::{
     Certainty, ColumnChoice, DefinedDataset, DefinedEdge, DefinedFlow, EdgeSource, FilePlace, QueryReads, ReadSource,
     ReadSqlFile, RefusalReason, SqlAutoCdc, SqlChunk, SqlContent, SqlContext, SqlDataset, SqlDefinitions, SqlFill,
     SqlFlow, SqlName, SqlQuery, SqlRead, SqlRefusal, SqlStatement, StatementIndex, TextPlace, Verdict, query_reads,
-    read_sql, split_sql,
+    read_sql, reported_chunk, reported_place, split_sql,
 };
 pub use storage::{Storage, StorageError};
 pub use suggest::nearest;

@@ -14,6 +14,7 @@ mod read_tree;
 mod reads;
 mod refusal;
 mod relations;
+mod reported;
 mod session;
 mod split;
 mod statement;
@@ -26,6 +27,7 @@ pub use definitions::{
 pub use file::read_sql;
 pub use reads::{Certainty, QueryReads, ReadSource, SqlRead, query_reads};
 pub use refusal::{RefusalReason, SqlRefusal};
+pub use reported::{reported_chunk, reported_place};
 pub use split::{SqlChunk, TextPlace, split_sql};
 pub use statement::{
     ColumnChoice, SqlAutoCdc, SqlContent, SqlDataset, SqlFill, SqlFlow, SqlName, SqlQuery, SqlStatement, Verdict,

@@ -15,6 +15,7 @@ use crate::ctrl_c::{Followed, follow};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::findings;
+use crate::places::Places;
 use crate::printer::{Printer, Tone};
 use crate::report;
 
@@ -110,11 +111,14 @@ async fn execute(
     let (name, version) = (&project.spec.name, client.spark_version());
     printer.note(&format!("knut {what} {name} on {} (Spark {version})", client.endpoint()));
 
+    let places = Places::of(&project);
     let defined = match client.define_graph(&graph).await {
         Ok(defined) => defined,
         Err(error) => {
             connected.close().await;
-            return Err(error.into());
+            let message = error.server().map(|server| server.message.clone());
+            let snippet = error.sql_file().zip(message).and_then(|(file, message)| places.of_file(file, &message));
+            return Err(Failure::from(error).snippet(snippet));
         }
     };
     for warning in &defined.warnings {
@@ -126,7 +130,7 @@ async fn execute(
     if let Followed::Left = follow(&connected, updates, &mut state, printer).await? {
         return Ok(ExitCode::Interrupted);
     }
-    let code = report::report(&state, printer);
+    let code = report::report(&state, &places, printer);
     // The session ends only when the server does no more work in it; do not wait for that.
     if matches!(state.outcome(), Some(RunOutcome::Succeeded | RunOutcome::Failed(_))) {
         connected.close().await;
