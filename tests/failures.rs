@@ -132,3 +132,33 @@ fn a_failing_stream_is_never_said_to_be_complete() {
     assert_eq!(lines, ["ok src", "FAIL s attempt 1: STREAM_FAILED"]);
     has(&ran, &["error: flow spark_catalog.default.s failed", "[DIVIDE_BY_ZERO]", "--> transformations/a.sql:3:44"]);
 }
+
+/// A local server that is gone answers nobody any more, so nobody is asked for minutes; and two runs
+/// of one project never go on at once.
+#[cfg(unix)]
+#[test]
+fn a_local_server_that_dies_ends_the_run() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::process::{Command, Stdio};
+    let mut project = Project::with_sql(
+        "CREATE MATERIALIZED VIEW slow AS SELECT id, reflect('java.lang.Thread', 'sleep', 600000L + id) AS z FROM range(1)",
+    );
+    let started = project.run(&["local", "start"]).expect(0);
+    let pid = started.stdout.split("(process ").nth(1).and_then(|rest| rest.split(')').next()).unwrap().to_owned();
+
+    let mut command = project.command(&["run", "--local", "--verbose"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("run [") && line.ends_with("spark_catalog.default.slow")));
+
+    let second = project.run(&["run", "--local"]).expect(1);
+    has(&second, &["another run of this project is going on"]);
+
+    assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+    let stderr: Vec<String> = lines.collect();
+    let mut stdout = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+    let ran = Ran { code: child.wait().unwrap().code(), stdout, stderr: stderr.join("\n") }.expect(7);
+    has(&ran, &["connection lost", "the local Spark server has ended"]);
+    assert!(ran.stdout.starts_with("run UNKNOWN in ") && ran.stdout.ends_with(": 1 unknown\n"), "{}", ran.told());
+}
