@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use futures::StreamExt as _;
 use knut_client::{PipelinesClient, RunOptions};
-use knut_model::{DataflowGraph, Dataset, Flow, GraphProblems, SourceRead};
+use knut_model::{DataflowGraph, Dataset, Flow, GraphProblems, RefreshSelection, SourceRead};
 use knut_viewer::{RunOutcome, ViewerState, visible};
 
 #[tokio::main(flavor = "current_thread")]
@@ -21,7 +21,10 @@ async fn main() -> anyhow::Result<()> {
 
     let client = PipelinesClient::connect(&remote).await?;
     let graph = client.define_graph(&orders(&data)?).await?;
-    let mut updates = client.run_updates(graph, &RunOptions::new(format!("file://{}", storage.display())));
+    // From nothing each time: the tables are the server's, the checkpoints are here, and on another
+    // server the streams would take rows for read that its tables do not have.
+    let options = RunOptions::new(format!("file://{}", storage.display())).refresh(RefreshSelection::FullAll);
+    let mut updates = client.run_updates(graph, &options);
 
     let mut state = ViewerState::default();
     while let Some(update) = updates.next().await {
