@@ -162,3 +162,15 @@ fn a_local_server_that_dies_ends_the_run() {
     has(&ran, &["connection lost", "the local Spark server has ended"]);
     assert!(ran.stdout.starts_with("run UNKNOWN in ") && ran.stdout.ends_with(": 1 unknown\n"), "{}", ran.told());
 }
+
+/// A port that another program has is not quietly left for the next one.
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let mut project = Project::with_sql("");
+    let ran = project.run(&["local", "start", "--port", &port]).expect(7);
+    has(&ran, &[&port, "  help: "]);
+    let status = project.run(&["local", "status"]).expect(0);
+    assert!(status.stdout.contains("server: not running"), "{}", status.told());
+}
