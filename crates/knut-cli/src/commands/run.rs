@@ -105,8 +105,14 @@ async fn execute(
             printer.detail("help", help);
         }
     }
+    let _lock = match if dry_run { Ok(None) } else { connected.lock() } {
+        Ok(lock) => lock,
+        Err(failure) => {
+            connected.close().await;
+            return Err(failure);
+        }
+    };
     let client = &connected.client;
-    let _lock = if dry_run { None } else { connected.lock()? };
     let what = if dry_run { "dry-run" } else { "run" };
     let (name, version) = (&project.spec.name, client.spark_version());
     printer.note(&format!("knut {what} {name} on {} (Spark {version})", client.endpoint()));
