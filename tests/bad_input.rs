@@ -150,6 +150,15 @@ fn init_overwrites_nothing() {
     assert_snapshot!(told(project, &["init", "shop"]));
 }
 
+#[test]
+fn a_connection_string_from_the_environment_that_is_none() {
+    let project = Project::with_sql(SQL);
+    let output = project.command(&["run"]).env("SPARK_REMOTE", "local[*]").output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("help: it stands in SPARK_REMOTE"), "{stderr}");
+}
+
 /// Without Python there is no local Spark: the message and the code say so (C052).
 #[cfg(unix)]
 #[test]

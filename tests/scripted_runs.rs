@@ -103,6 +103,19 @@ async fn unknown_events_are_shown_harmlessly() {
     assert!(!ran.stderr.contains('\u{1b}'), "{}", ran.told());
 }
 
+/// Of a stream the server sometimes does not say that it is complete; its line is there all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_completion_that_was_not_delivered_follows_from_the_end() {
+    let ran = run(registered(vec![
+        Exchange::execute(vec![event("1", "Flow c.d.a is RUNNING."), event("2", "Run is COMPLETED."), complete("3")]),
+        Exchange::Release,
+        Exchange::ReleaseSession,
+    ]))
+    .await
+    .expect(0);
+    assert!(ran.stderr.contains("ok [ 1/1 ]          c.d.a  as the run's end says"), "{}", ran.told());
+}
+
 /// The server says success when a selection matches nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_of_nothing_is_no_success() {

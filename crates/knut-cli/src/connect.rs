@@ -58,13 +58,21 @@ pub(crate) fn choose(
     project: &Path,
 ) -> Result<Target, Failure> {
     let Environment { remote, token } = environment;
+    let is_from_environment = args.remote.is_none() && remote.is_some();
     let url = match args.remote.clone().or(remote) {
         _ if args.local => None,
         Some(url) => Some(url),
         None => in_spec()?.map(|remote| remote.reveal().to_owned()),
     };
     let Some(url) = url else { return Ok(Target::Local(project.to_owned())) };
-    let mut endpoint = Endpoint::parse(&url)?;
+    let mut endpoint = Endpoint::parse(&url).map_err(|error| {
+        let failure = Failure::from(error);
+        if is_from_environment {
+            failure.hint("it stands in SPARK_REMOTE; a connection string looks like sc://host:15002/;token=…")
+        } else {
+            failure
+        }
+    })?;
     if let (None, Some(token)) = (&endpoint.token, token) {
         endpoint = endpoint.token(token);
     }

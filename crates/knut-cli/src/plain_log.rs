@@ -49,8 +49,15 @@ impl PlainLog {
         match news {
             News::Started(started) => log_start(&started, printer),
             News::Connection(change) => log_connection(&change, received, printer),
-            // What the end settles is told in the summary, not flow by flow.
-            News::End => return,
+            // What the end settles is told in the summary, not flow by flow, but for what went well:
+            // of a stream the server sometimes does not say so.
+            News::End => {
+                let is_ok = |change: &FlowChange| state.flow(change.flow).status() == FlowStatus::Completed;
+                for change in changes.into_iter().filter(is_ok) {
+                    self.log_change(state, change, received, printer);
+                }
+                return;
+            }
             News::Message(message) if changes.is_empty() => log_message(&message, state, received, printer),
             News::Message(_) | News::None => {}
         }
@@ -112,7 +119,7 @@ impl PlainLog {
         };
         let took = took.map_or(String::new(), duration);
         let rest = format!("{} {took:>7}  {}{}", tally(state), flow.name(), remark(flow));
-        if flow.is_provisional() {
+        if flow.is_provisional() && !flow.is_inferred() {
             self.held.push(Held { flow: change.flow, since: received, at, rest });
         } else {
             printer.log(&at, tone, word, &rest);
@@ -208,6 +215,7 @@ fn remark(flow: &FlowState) -> String {
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             if parts.is_empty() { String::new() } else { format!("  {}", parts.join(": ")) }
         }
+        (FlowStatus::Completed, _) if flow.is_inferred() => "  as the run's end says".to_owned(),
         (FlowStatus::Skipped, _) => "  its upstream failed".to_owned(),
         (FlowStatus::Planning | FlowStatus::Starting, _) => format!("  attempt {}", flow.attempt()),
         _ => String::new(),
