@@ -85,7 +85,7 @@ fn graphs_that_the_server_refuses() {
             "Did you mean one of the following? [`id`]",
             // Lines of the file, not of the statement (C028, C092).
             "--> transformations/a.sql:1:45",
-            "--> transformations/a.sql:3:49",
+            "--> transformations/a.sql:3:46",
             "not resolved because of what they read: spark_catalog.default.b",
         ],
     );
@@ -130,7 +130,7 @@ fn a_failing_stream_is_never_said_to_be_complete() {
     let ran = project.run(&["run", "--local"]).expect(6);
     let lines = log(&ran);
     assert_eq!(lines, ["ok src", "FAIL s attempt 1: STREAM_FAILED"]);
-    has(&ran, &["error: flow spark_catalog.default.s failed", "[DIVIDE_BY_ZERO]", "--> transformations/a.sql:3:44"]);
+    has(&ran, &["error: flow spark_catalog.default.s failed", "[DIVIDE_BY_ZERO]", "--> transformations/a.sql:3:45"]);
 }
 
 /// A local server that is gone answers nobody any more, so nobody is asked for minutes; and two runs
