@@ -39,7 +39,11 @@ fn report(state: &ViewerState, printer: &mut Printer) -> ExitCode {
         _ => String::new(),
     };
     let n_tasks: u64 = state.stages().values().map(|stage| stage.n_completed_tasks).sum();
-    let code = crate::report::exit_code(state);
+    let code = match crate::report::exit_code(state) {
+        // There is no graph that could have been refused: the statement failed.
+        ExitCode::Unresolved => ExitCode::Failed,
+        code => code,
+    };
     let (tone, word) = crate::report::verdict(code);
     if let Some(diagnostic) = state.outcome().and_then(RunOutcome::diagnostic) {
         printer.labelled(Tone::Bad, "error", diagnostic.summary());
