@@ -61,6 +61,12 @@ fn the_example_gives_the_same_rows_before_and_after_a_restart() {
         [r#"{"country":"FR","n_orders":2,"revenue":59.00}"#]
     );
 
+    // A stream from nothing gives the same rows, not twice as many, and a dry run elsewhere none.
+    let ran = project.run(&["run", "--local", "--full-refresh", "orders"]).expect(0);
+    assert!(ran.stdout.ends_with(": 1 completed, 4 excluded\n"), "{}", ran.told());
+    project.run(&["dry-run", "--local", "--storage", "elsewhere"]).expect(0);
+    assert_eq!(project.rows("SELECT count(*) AS n FROM orders"), [r#"{"n":9}"#]);
+
     // One table alone, and everything from nothing.
     project.write("data/customers/customers.json", "{\"customer_id\": 4, \"name\": \"Dora\", \"country\": \"BE\"}\n");
     let ran = project.run(&["run", "--local", "--refresh", "customers"]).expect(0);

@@ -25,6 +25,8 @@ async fn graphs_built_in_rust() {
 
     a_flow_reads_a_stream_by_a_name_of_its_own(&client, &options, &data).await;
     assert_eq!(project.rows("SELECT id FROM doubled"), [r#"{"id":2}"#, r#"{"id":4}"#]);
+    tables_are_read_by_name_and_sinks_written(&client, &options).await;
+    assert_eq!(project.rows("SELECT id FROM copied"), [r#"{"id":2}"#, r#"{"id":4}"#]);
     changes_are_checked_in_a_dry_run(&client, &options, &data).await;
     a_graph_runs_once(&client, &options).await;
     client.close().await.unwrap();
@@ -73,6 +75,24 @@ async fn a_flow_reads_a_stream_by_a_name_of_its_own(client: &PipelinesClient, op
     assert_eq!(state.outcome(), Some(&RunOutcome::Succeeded));
     let statuses: Vec<_> = state.flows().iter().map(|flow| (flow.name(), flow.status())).collect();
     assert_eq!(statuses, [(names[0].as_str(), FlowStatus::Completed), (names[1].as_str(), FlowStatus::Excluded)]);
+}
+
+/// C100: a flow into a sink bears its bare name in events.
+async fn tables_are_read_by_name_and_sinks_written(client: &PipelinesClient, options: &RunOptions) {
+    let doubled = |streaming| Query::Table { name: knut_model::Identifier::parse("doubled").unwrap(), streaming };
+    let graph = DataflowGraph::builder()
+        .dataset(Dataset::materialized_view("copied").comment("a copy").property("k", "v").query(doubled(false)))
+        .dataset(Dataset::sink("out", "console").option("numRows", "5"))
+        .flow(Flow::builder("to_out", "out", doubled(true)))
+        .build()
+        .unwrap();
+    let defined = client.define_graph(&graph).await.unwrap();
+    let state = run(client, &defined, options).await;
+    assert_eq!(state.outcome(), Some(&RunOutcome::Succeeded));
+    for flow in ["spark_catalog.default.copied", "to_out"] {
+        let status = state.flow_named(flow).map(knut_viewer::FlowState::status);
+        assert_eq!(status, Some(FlowStatus::Completed), "{flow}");
+    }
 }
 
 /// C040: stock Spark has no format that merges, but a dry run checks the flow.

@@ -119,7 +119,7 @@ impl PlainLog {
         };
         let took = took.map_or(String::new(), duration);
         let rest = format!("{} {took:>7}  {}{}", tally(state), flow.name(), remark(flow));
-        if flow.is_provisional() && !flow.is_inferred() {
+        if flow.is_provisional() {
             self.held.push(Held { flow: change.flow, since: received, at, rest });
         } else {
             printer.log(&at, tone, word, &rest);
