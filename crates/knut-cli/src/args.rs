@@ -55,6 +55,12 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Check the project's pipeline on a server without running it
     DryRun(DryRunArgs),
+    /// Follow a run again, from its first event on
+    Attach(KeptRunArgs),
+    /// Tell what the server says of a run
+    Status(KeptRunArgs),
+    /// Cancel a run on the server
+    Cancel(KeptRunArgs),
     /// Execute one SQL statement and show its progress
     Sql(SqlArgs),
     /// Install, start and stop a Spark server on this machine
@@ -139,6 +145,10 @@ pub(crate) struct RunArgs {
     /// Reset and recompute every dataset
     #[arg(long, conflicts_with_all = ["refresh", "full_refresh"])]
     pub(crate) full_refresh_all: bool,
+    /// Start the run and leave it: it goes on without a client, and only its end can be learnt, by
+    /// `knut attach` and `knut status`. Needs Spark 4.2
+    #[arg(long)]
+    pub(crate) detach: bool,
     #[command(flatten)]
     pub(crate) graph: GraphRunArgs,
 }
@@ -171,6 +181,17 @@ pub(crate) struct SqlArgs {
     pub(crate) project: ProjectArgs,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct KeptRunArgs {
+    /// The run, by its id or the beginning of it [default: the project's last one]
+    pub(crate) run: Option<String>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Another way to the run's server, or its token, as in `sc://host:15002/;token=…`
+    #[arg(long, value_name = "URL")]
+    pub(crate) remote: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod attach;
 pub(crate) mod check;
 pub(crate) mod graph;
 pub(crate) mod init;

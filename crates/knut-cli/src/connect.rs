@@ -15,6 +15,7 @@ use crate::args::ServerArgs;
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::runs::KeptRun;
 
 /// How long the end of a session may hold up the end of a command.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -119,6 +120,16 @@ impl Connected {
         }
     }
 
+    /// As [`close`](Self::close), for a session that an earlier knut made.
+    pub(crate) async fn end_session(self) {
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.client.close()).await;
+    }
+
+    /// Whether the server is the project's own on this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        self.local.is_some()
+    }
+
     /// A project's storage as its server is to be told, and whether checkpoints land just there.
     ///
     /// A local server may call the project's `.knut` folder by another path, because Spark writes
@@ -154,6 +165,48 @@ pub(crate) async fn connect(target: Target, printer: &mut Printer) -> Result<Con
         printer.note(&format!("connecting to {address}"));
         connecting.await?
     };
+    Ok(Connected { client, local })
+}
+
+/// Connects to the session of a run that another process began. A local server is not started: with
+/// the old one the session has gone.
+pub(crate) async fn resume(
+    run: &KeptRun,
+    remote: Option<&str>,
+    environment: &Environment,
+    folder: &Path,
+) -> Result<Connected, Failure> {
+    let handle = &run.what.handle;
+    let (endpoint, local) = match remote.or(environment.remote.as_deref()) {
+        _ if run.what.is_local => {
+            let Status::Running(server) = Server::find(&ProjectFolder::new(folder)?)? else {
+                let text = format!("the local Spark server of run {} has ended, and with it what it knew", run.id());
+                let failure = Failure::new(ExitCode::Unknown, text);
+                return Err(failure.hint("look at the tables before you run again: flows may have committed"));
+            };
+            (endpoint_of(server.address()), Some(server))
+        }
+        // What the environment names may be another server; the flag is taken at its word.
+        Some(url) => {
+            let named = Endpoint::parse(url)?;
+            let is_meant = remote.is_some() || (&named.host, named.port) == (&handle.host, handle.port);
+            (if is_meant { named } else { handle.endpoint() }, None)
+        }
+        None => (handle.endpoint(), None),
+    };
+    let endpoint = match (&endpoint.token, &environment.token) {
+        (None, Some(token)) => endpoint.token(token),
+        _ => endpoint,
+    };
+    let client = PipelinesClient::resume(endpoint, handle).await.map_err(|error| {
+        if error.is_session_lost() {
+            let text = format!("the server has forgotten the session of run {}", run.id());
+            let failure = Failure::new(ExitCode::Unknown, text);
+            failure.hint("it was restarted, or nobody used the session for an hour; the tables tell what was written")
+        } else {
+            error.into()
+        }
+    })?;
     Ok(Connected { client, local })
 }
 

@@ -46,7 +46,7 @@ pub(crate) async fn follow(
                     if is_lost && connected.is_gone() {
                         // Nobody will answer any more, so nobody is asked for five minutes.
                         let gone = RunOutcome::Unknown(Diagnostic::from_text("the local Spark server has ended"));
-                        let (received, kind) = (SystemTime::now(), UpdateKind::Ended(gone));
+                        let (received, kind) = (SystemTime::now(), UpdateKind::Ended(gone.into()));
                         log.apply(state, ViewerUpdate { seq: seq + 1, received, kind }, printer);
                         return Ok(Followed::ToTheEnd);
                     }

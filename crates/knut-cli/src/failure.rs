@@ -30,6 +30,12 @@ impl Failure {
         self
     }
 
+    /// The first error.
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        self.errors.first().map_or("", |(text, _)| text)
+    }
+
     /// Adds the lines that the error is about.
     pub(crate) fn snippet(mut self, snippet: Option<String>) -> Self {
         self.snippet = snippet;

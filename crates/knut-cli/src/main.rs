@@ -12,6 +12,7 @@ mod places;
 mod plain_log;
 mod printer;
 mod report;
+mod runs;
 
 use std::process::ExitCode as ProcessExitCode;
 
@@ -54,6 +55,9 @@ fn run(args: Args, printer: &mut Printer) -> Result<ExitCode, Failure> {
             Command::Graph(args) => commands::graph::run(&args, printer),
             Command::Run(args) => commands::run::run(args, printer).await,
             Command::DryRun(args) => commands::run::dry_run(args, printer).await,
+            Command::Attach(args) => commands::attach::attach(&args, printer).await,
+            Command::Status(args) => commands::attach::status(&args, printer).await,
+            Command::Cancel(args) => commands::attach::cancel(&args, printer).await,
             Command::Sql(args) => commands::sql::run(args, printer).await,
             Command::Local(args) => commands::local::run(args.command, printer).await,
         }

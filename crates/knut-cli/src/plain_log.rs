@@ -186,6 +186,10 @@ fn log_connection(change: &ConnectionChange, at: SystemTime, printer: &mut Print
             let rest = format!("connection lost: {reason}; try {attempt} in {}", duration(*retry_in));
             printer.log(&clock(at), Tone::Doubtful, "..", &rest);
         }
+        ConnectionChange::StatusOnly => {
+            let rest = "the server has no events of this run (any more); waiting for its end";
+            printer.log(&clock(at), Tone::Doubtful, "..", rest);
+        }
         _ => printer.log(&clock(at), Tone::Good, "..", "connected again; no event was lost"),
     }
 }

@@ -9,7 +9,7 @@ use crate::plain_log::duration;
 use crate::printer::{Printer, Tone};
 
 /// Prints the end of a run and gives the exit code.
-pub(crate) fn report(state: &ViewerState, places: &Places<'_>, printer: &mut Printer) -> ExitCode {
+pub(crate) fn report(state: &ViewerState, places: Option<&Places<'_>>, printer: &mut Printer) -> ExitCode {
     let failed = state.flows().iter().filter(|flow| flow.status() == FlowStatus::Failed);
     let (victims, culprits): (Vec<_>, Vec<_>) = failed.partition(|flow| is_victim(flow));
     for flow in &culprits {
@@ -33,12 +33,12 @@ fn is_victim(flow: &FlowState) -> bool {
     flow.failures().last().is_some_and(|failure| failure.reason == FailureReason::UnresolvedUpstream)
 }
 
-fn report_flow(flow: &FlowState, places: &Places<'_>, printer: &mut Printer) {
+fn report_flow(flow: &FlowState, places: Option<&Places<'_>>, printer: &mut Printer) {
     let Some(failure) = flow.failures().last() else { return };
     printer.labelled(Tone::Bad, "error", &format!("flow {} {}", flow.name(), how(failure)));
     if let Some(error) = &failure.error {
         printer.detail("because", error.summary());
-        if let Some(snippet) = places.of_flow(flow.name(), &error.message) {
+        if let Some(snippet) = places.and_then(|places| places.of_flow(flow.name(), &error.message)) {
             printer.rendered(&snippet);
         }
         if let Some(hint) = hints::for_diagnostic(error) {
@@ -75,8 +75,9 @@ fn report_outcome(state: &ViewerState, culprits: &[&FlowState], printer: &mut Pr
         RunOutcome::Failed(_) => {
             printer.labelled(Tone::Bad, "error", &format!("the run failed\n{}", diagnostic.summary()));
         }
-        RunOutcome::Cancelled(_) => {
-            printer.labelled(Tone::Doubtful, "cancelled", diagnostic.summary());
+        RunOutcome::Cancelled(_) | RunOutcome::Abandoned(_) => {
+            let word = if matches!(outcome, RunOutcome::Abandoned(_)) { "abandoned" } else { "cancelled" };
+            printer.labelled(Tone::Doubtful, word, diagnostic.summary());
             let running = state.flows().iter().filter(|flow| flow.status() == FlowStatus::Unknown);
             list("were running and may still commit", running.map(FlowState::name), printer);
         }
@@ -114,13 +115,29 @@ pub(crate) fn exit_code(state: &ViewerState) -> ExitCode {
             let materialized = diagnostic.exception.as_deref().is_some_and(|class| class.contains("Materialization"));
             if materialized || any(|flow| flow.attempt() > 0) { ExitCode::Failed } else { ExitCode::Unresolved }
         }
-        Some(RunOutcome::Cancelled(_)) => ExitCode::Cancelled,
+        Some(RunOutcome::Cancelled(_) | RunOutcome::Abandoned(_)) => ExitCode::Cancelled,
         // A verdict has a class or an exception; without one it was the connection.
         Some(RunOutcome::Unknown(diagnostic)) if diagnostic.error_class.is_none() && diagnostic.exception.is_none() => {
             ExitCode::Unreachable
         }
         Some(_) | None => ExitCode::Unknown,
     }
+}
+
+/// The word for an outcome in what is kept of a run.
+pub(crate) fn word(outcome: &RunOutcome) -> &'static str {
+    match outcome {
+        RunOutcome::Succeeded => "succeeded",
+        RunOutcome::Failed(_) => "failed",
+        RunOutcome::Cancelled(_) => "cancelled",
+        RunOutcome::Abandoned(_) => "abandoned",
+        _ => "unknown",
+    }
+}
+
+/// Whether nothing more can happen in the run: of one that was cancelled, flows may still commit.
+pub(crate) fn is_over(outcome: &RunOutcome) -> bool {
+    matches!(outcome, RunOutcome::Succeeded | RunOutcome::Failed(_))
 }
 
 /// The word for how it ended.

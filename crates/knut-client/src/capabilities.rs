@@ -24,6 +24,11 @@ impl Capabilities {
         self.is_at_least(4, 1)
     }
 
+    /// `GetStatus`.
+    pub(crate) fn has_status(self) -> bool {
+        self.is_at_least(4, 2)
+    }
+
     /// What in `graph` the server cannot do; `None` when it can do all of it.
     pub(crate) fn refusal_of(self, graph: &DataflowGraph) -> Option<String> {
         graph.flows().iter().find_map(|flow| {

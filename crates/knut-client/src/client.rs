@@ -6,13 +6,18 @@ use std::time::Duration;
 use knut_model::DataflowGraph;
 use knut_proto::spark::connect as proto;
 use knut_viewer::{RunStarted, UpdateKind};
-use proto::analyze_plan_request::{Analyze, SparkVersion};
 use proto::config_request::operation::OpType;
-use uuid::Uuid;
 
+use crate::calls::version_request;
 use crate::capabilities::Capabilities;
+use crate::execution::{Begin, Course, Kind};
+use crate::handle::NewRun;
+use crate::response_stream::ResponseStream;
 use crate::session::Session;
-use crate::{DefinedGraph, Endpoint, Error, ErrorKind, OperationId, RunOptions, UpdateStream, define, to_proto};
+use crate::{
+    DefinedGraph, Endpoint, Error, ErrorKind, OperationId, OperationState, RetryPolicy, RunHandle, RunMode, RunOptions,
+    UpdateStream, define, detached, to_proto,
+};
 
 /// How often the server's run loop looks for flows to start. Its default of one second costs a
 /// chain of flows a second per level (Observed: Spark 4.3.0).
@@ -29,6 +34,7 @@ const FIRST_ANSWER: Duration = Duration::from_secs(30);
 pub struct PipelinesClient {
     session: Session,
     spark_version: String,
+    retry: RetryPolicy,
 }
 
 impl PipelinesClient {
@@ -47,15 +53,30 @@ impl PipelinesClient {
     /// # Errors
     /// As [`connect`](Self::connect).
     pub async fn connect_to(endpoint: Endpoint) -> Result<Self, Error> {
+        Self::in_session(Session::connect(endpoint).await?).await
+    }
+
+    /// Connects to the session of a run that another client, also of another process, has begun.
+    /// `endpoint` is [`RunHandle::endpoint`] with the token, or any other way to the same server;
+    /// the user and the session are the handle's.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), and [`Server`](ErrorKind::Server) with
+    /// [`is_session_lost`](Error::is_session_lost) when the server has forgotten the session, or was
+    /// restarted: nothing more can be learnt of the run. No new session is made then.
+    pub async fn resume(mut endpoint: Endpoint, handle: &RunHandle) -> Result<Self, Error> {
+        endpoint.session_id = Some(handle.session_id);
+        endpoint.user_id.clone_from(&handle.user_id);
         let session = Session::connect(endpoint).await?;
+        if let Some(id) = &handle.server_side_session_id {
+            session.expect(id);
+        }
+        Self::in_session(session).await
+    }
+
+    async fn in_session(session: Session) -> Result<Self, Error> {
         let what = format!("{} does not answer as a Spark Connect server", session.endpoint());
-        let request = proto::AnalyzePlanRequest {
-            session_id: session.id(),
-            client_observed_server_side_session_id: None,
-            user_context: Some(session.user_context()),
-            client_type: Some(session.client_type()),
-            analyze: Some(Analyze::SparkVersion(SparkVersion {})),
-        };
+        let request = version_request(&session);
         let mut stub = session.stub();
         let call = session.call(&what, Box::pin(stub.analyze_plan(session.request(request))));
         let answer = match tokio::time::timeout(FIRST_ANSWER, call).await {
@@ -79,7 +100,14 @@ impl PipelinesClient {
             let reason = format!("it runs Spark {spark_version}; pipelines came with Spark 4.1");
             return Err(Error::new(ErrorKind::Unsupported, what).because(reason));
         }
-        Ok(Self { session, spark_version })
+        Ok(Self { session, spark_version, retry: RetryPolicy::default() })
+    }
+
+    /// Says when to try again after the connection broke.
+    #[must_use]
+    pub fn with_retry_policy(mut self, retry: RetryPolicy) -> Self {
+        self.retry = retry;
+        self
     }
 
     /// The server's Spark version, such as `4.3.0`.
@@ -125,7 +153,7 @@ impl PipelinesClient {
     /// as any call [`Transport`](ErrorKind::Transport), [`Timeout`](ErrorKind::Timeout),
     /// [`Auth`](ErrorKind::Auth) or [`Protocol`](ErrorKind::Protocol).
     pub async fn define_graph(&self, graph: &DataflowGraph) -> Result<DefinedGraph, Error> {
-        if let Some(reason) = Capabilities::of_version(&self.spark_version).refusal_of(graph) {
+        if let Some(reason) = self.capabilities().refusal_of(graph) {
             let what = format!("Spark {} on {} cannot run this graph", self.spark_version, self.endpoint());
             return Err(Error::new(ErrorKind::Unsupported, what).because(reason));
         }
@@ -142,14 +170,68 @@ impl PipelinesClient {
     #[expect(clippy::needless_pass_by_value, reason = "the graph is used up")]
     pub fn run_updates(&self, graph: DefinedGraph, options: &RunOptions) -> UpdateStream {
         let plan = to_proto::pipeline_plan(to_proto::start_run(&graph.id, options));
-        self.updates(plan, vec![UpdateKind::GraphDefined(graph.update())], options.dry_run)
+        let course = Course { kind: Kind::Run, ..self.course() };
+        self.updates(plan, vec![UpdateKind::GraphDefined(graph.update())], options.dry_run, course)
+    }
+
+    /// Runs a graph that this client, or a clone of it, has defined, and leaves it to itself: it goes
+    /// on whatever becomes of its client. Its events are lost; [`attach`](Self::attach) tells how it
+    /// ended, also from another process. The graph is used up.
+    ///
+    /// Comes back once the server surely has it. Dropping the future before leaves that open.
+    ///
+    /// # Errors
+    /// [`Unsupported`](ErrorKind::Unsupported) before Spark 4.2, which cannot be asked how a run
+    /// ended; [`Server`](ErrorKind::Server) if it failed at once; and as any call. When
+    /// [`is_retryable`](Error::is_retryable), it may run all the same.
+    pub async fn start_detached(&self, graph: DefinedGraph, options: &RunOptions) -> Result<RunHandle, Error> {
+        if !self.capabilities().has_status() {
+            let what = format!("Spark {} on {} cannot run this graph detached", self.spark_version, self.endpoint());
+            let reason = "it could not be asked how the run ended, which came with Spark 4.2";
+            return Err(Error::new(ErrorKind::Unsupported, what).because(reason));
+        }
+        let plan = to_proto::pipeline_plan(to_proto::start_run(&graph.id, options));
+        let handle = self.handle(OperationId::new(), RunMode::Detached, options.dry_run, &plan);
+        detached::start(&self.session, handle.operation_id, plan).await?;
+        Ok(handle)
+    }
+
+    /// Follows a run of this client's session that any client has begun: one that
+    /// [`resume`](Self::resume) has connected to, or an own one. Its messages are told from those
+    /// after the handle's last response on; of a detached run, and of one whose messages the server
+    /// no longer has, only the end is told.
+    ///
+    /// The server serves one client of a run at a time: whoever followed it before is told that
+    /// another one attached, and stops.
+    pub fn attach(&self, handle: &RunHandle) -> UpdateStream {
+        let begin = match handle.mode {
+            RunMode::Attached => Begin::Attach(handle.last_response_id.clone()),
+            RunMode::Detached => Begin::Poll,
+        };
+        let course = Course { kind: Kind::Run, ..self.course() };
+        let responses = ResponseStream::follow(self.session.clone(), handle.operation_id, course, begin);
+        let started = self.started(handle);
+        UpdateStream::new(self.session.clone(), handle.clone(), responses, vec![UpdateKind::RunStarted(started)])
+    }
+
+    /// What the server says of an operation of this session, without following it.
+    ///
+    /// # Errors
+    /// [`Unsupported`](ErrorKind::Unsupported) before Spark 4.2, and as any call.
+    pub async fn operation_state(&self, operation_id: OperationId) -> Result<OperationState, Error> {
+        let what = "cannot ask for the state of the run";
+        if !self.capabilities().has_status() {
+            let reason = format!("{} runs Spark {}; it came with Spark 4.2", self.endpoint(), self.spark_version);
+            return Err(Error::new(ErrorKind::Unsupported, what).because(reason));
+        }
+        self.session.state_of(what, operation_id).await
     }
 
     /// Executes a SQL statement and follows its progress; its rows are not fetched.
     ///
     /// Any Spark job can be watched this way: no graph is needed.
     pub fn execute_sql(&self, sql: &str) -> UpdateStream {
-        self.updates(to_proto::sql_plan(sql), Vec::new(), false)
+        self.updates(to_proto::sql_plan(sql), Vec::new(), false, self.course())
     }
 
     /// Asks the server to cancel an execution and tells whether it was running.
@@ -191,15 +273,42 @@ impl PipelinesClient {
         self.session.call("cannot end the session", call).await.map(|_| ())
     }
 
-    fn updates(&self, plan: proto::Plan, mut before: Vec<UpdateKind>, dry_run: bool) -> UpdateStream {
-        let operation_id = OperationId(Uuid::new_v4());
-        before.push(UpdateKind::RunStarted(RunStarted {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::of_version(&self.spark_version)
+    }
+
+    /// An execution that stands for itself.
+    fn course(&self) -> Course {
+        Course { has_status: self.capabilities().has_status(), retry: self.retry.clone(), ..Course::default() }
+    }
+
+    fn handle(&self, operation_id: OperationId, mode: RunMode, dry_run: bool, plan: &proto::Plan) -> RunHandle {
+        RunHandle::new(NewRun {
+            endpoint: self.session.endpoint(),
+            session_id: self.session.uuid(),
+            server_side_session_id: self.session.observed(),
+            operation_id,
+            mode,
+            dry_run,
+            plan,
+            spark_version: &self.spark_version,
+        })
+    }
+
+    fn started(&self, handle: &RunHandle) -> RunStarted {
+        RunStarted {
             server: self.session.endpoint().to_string(),
             spark_version: Some(self.spark_version.clone()),
-            operation_id: operation_id.to_string(),
-            dry_run,
-        }));
-        UpdateStream::new(self.session.clone(), operation_id, plan, before)
+            operation_id: handle.operation_id.to_string(),
+            dry_run: handle.dry_run,
+        }
+    }
+
+    fn updates(&self, plan: proto::Plan, mut before: Vec<UpdateKind>, dry_run: bool, course: Course) -> UpdateStream {
+        let handle = self.handle(OperationId::new(), RunMode::Attached, dry_run, &plan);
+        before.push(UpdateKind::RunStarted(self.started(&handle)));
+        let responses = ResponseStream::execute(self.session.clone(), handle.operation_id, plan, course);
+        UpdateStream::new(self.session.clone(), handle, responses, before)
     }
 }
 

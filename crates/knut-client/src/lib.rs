@@ -28,16 +28,22 @@
 //!
 //! Wire types stop inside this crate; its interface takes and gives model and viewer types.
 
+mod calls;
 mod capabilities;
 mod client;
 mod define;
+mod detached;
 mod endpoint;
 mod error;
 mod execution;
 mod from_proto;
+mod handle;
+mod operation;
 #[cfg(test)]
 mod recorded_runs;
+mod release;
 mod response_stream;
+mod retry;
 mod run;
 mod session;
 mod status;
@@ -47,4 +53,7 @@ pub use client::PipelinesClient;
 pub use define::{DataflowGraphId, DefinedDataset, DefinedFlow, DefinedGraph};
 pub use endpoint::{DEFAULT_PORT, Endpoint, Secret};
 pub use error::{Error, ErrorKind, ServerError};
-pub use run::{OperationId, RunOptions, UpdateStream};
+pub use handle::{RunHandle, RunMode};
+pub use operation::{OperationId, OperationState};
+pub use retry::RetryPolicy;
+pub use run::{RunOptions, UpdateStream};

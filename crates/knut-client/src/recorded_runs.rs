@@ -24,7 +24,7 @@ fn replay(name: &str, dry_run: bool, outcome: RunOutcome) -> String {
             apply(kind, recorded.received);
         }
     }
-    apply(UpdateKind::Ended(outcome), last);
+    apply(UpdateKind::Ended(outcome.into()), last);
     state_text::describe(&state)
 }
 

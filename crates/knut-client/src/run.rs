@@ -9,13 +9,17 @@ use std::time::SystemTime;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt as _};
 use knut_model::RefreshSelection;
-use knut_proto::spark::connect as proto;
-use knut_viewer::{ConnectionChange, Diagnostic, ExecutionProgress, RunOutcome, UpdateKind, ViewerState, ViewerUpdate};
-use uuid::Uuid;
+use knut_viewer::{
+    ConnectionChange, Diagnostic, Evidence, ExecutionProgress, RunEnd, RunOutcome, UpdateKind, ViewerState,
+    ViewerUpdate,
+};
 
+use crate::ServerError;
 use crate::execution::Ending;
 use crate::from_proto::{diagnostic, response_to_update};
-use crate::response_stream::{ResponseStream, Step};
+use crate::handle::RunHandle;
+use crate::operation::{OperationId, OperationState};
+use crate::response_stream::{LastResponse, ResponseStream, Step};
 use crate::session::Session;
 
 /// What to run and how.
@@ -53,46 +57,45 @@ impl RunOptions {
     }
 }
 
-/// Which execution on the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct OperationId(pub(crate) Uuid);
-
-impl fmt::Display for OperationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
 /// The updates of one run: `GraphDefined? RunStarted (Event | Progress | Connection)* Ended`.
 ///
 /// It survives broken connections and never gives an error: how the run ended is in its last
 /// update. Nothing is sent before it is first polled. Dropping it closes the stream and tells the
 /// server nothing: the run goes on, until the server interrupts it because nobody has been attached
-/// for five minutes.
+/// for five minutes. Another process can go on with it by its [`handle`](Self::handle).
 pub struct UpdateStream {
-    operation_id: OperationId,
+    handle: RunHandle,
+    session: Session,
+    consumed: LastResponse,
     updates: BoxStream<'static, ViewerUpdate>,
 }
 
 impl UpdateStream {
-    pub(crate) fn new(session: Session, operation_id: OperationId, plan: proto::Plan, before: Vec<UpdateKind>) -> Self {
-        let follower = Follower {
-            responses: ResponseStream::new(session, operation_id.0, plan),
-            before: before.into(),
-            seq: 0,
-            last_progress: None,
-            has_ended: false,
-        };
+    pub(crate) fn new(session: Session, handle: RunHandle, responses: ResponseStream, before: Vec<UpdateKind>) -> Self {
+        let consumed = responses.consumed();
+        let follower = Follower { responses, before: before.into(), seq: 0, last_progress: None, has_ended: false };
         let updates = futures::stream::unfold(follower, |mut follower| async move {
             let update = follower.next().await?;
             Some((update, follower))
         });
-        Self { operation_id, updates: updates.fuse().boxed() }
+        Self { handle, session, consumed, updates: updates.fuse().boxed() }
     }
 
     /// Which execution on the server this is.
     pub fn operation_id(&self) -> OperationId {
-        self.operation_id
+        self.handle.operation_id
+    }
+
+    /// What another process needs to go on after the last update that was taken.
+    ///
+    /// To see the whole run from another process, keep the handle of before the first update, or
+    /// take [`from_start`](RunHandle::from_start): the server keeps a run's messages until its end
+    /// was read, and a client of five minutes ago is forgotten (Observed: Spark 4.3.0).
+    pub fn handle(&self) -> RunHandle {
+        let mut handle = self.handle.clone();
+        handle.last_response_id = self.consumed.get();
+        handle.server_side_session_id = self.session.observed();
+        handle
     }
 
     /// Follows the run to its end and gives the state that it ended in.
@@ -115,7 +118,7 @@ impl Stream for UpdateStream {
 
 impl fmt::Debug for UpdateStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UpdateStream").field("operation_id", &self.operation_id).finish_non_exhaustive()
+        f.debug_struct("UpdateStream").field("operation_id", &self.handle.operation_id).finish_non_exhaustive()
     }
 }
 
@@ -159,26 +162,59 @@ impl Follower {
                     return UpdateKind::Connection(ConnectionChange::Lost { reason, attempt, retry_in });
                 }
                 Step::Back => return UpdateKind::Connection(ConnectionChange::Reattached),
-                Step::Ended(ending) => return UpdateKind::Ended(outcome(ending)),
+                Step::StatusOnly => return UpdateKind::Connection(ConnectionChange::StatusOnly),
+                Step::Ended(ending) => return ended(ending),
             }
         }
     }
 }
 
-/// What an ending says of the run.
-fn outcome(ending: Ending) -> RunOutcome {
-    let cancelled = ["OPERATION_CANCELED", "INVALID_HANDLE.OPERATION_ABANDONED"];
-    match ending {
-        Ending::Complete => RunOutcome::Succeeded,
-        Ending::Verdict(error) if error.is_class(&cancelled) => RunOutcome::Cancelled(diagnostic(error)),
-        Ending::Verdict(error) => RunOutcome::Failed(diagnostic(error)),
-        Ending::Forgotten(error) => RunOutcome::Unknown(diagnostic(error)),
+/// What an ending says of the run, and what it is known from.
+fn ended(ending: Ending) -> UpdateKind {
+    let (outcome, evidence) = match ending {
+        Ending::Complete => (RunOutcome::Succeeded, Evidence::ResultComplete),
+        Ending::Verdict(error) => {
+            let outcome: fn(Diagnostic) -> RunOutcome = match error.error_class.as_deref() {
+                Some("OPERATION_CANCELED") => RunOutcome::Cancelled,
+                Some("INVALID_HANDLE.OPERATION_ABANDONED") => RunOutcome::Abandoned,
+                _ => RunOutcome::Failed,
+            };
+            (outcome(diagnostic(error)), Evidence::Verdict)
+        }
+        Ending::Status(state, refusal) => (outcome_of_state(state, refusal), Evidence::Status),
+        Ending::Forgotten(error) => (RunOutcome::Unknown(diagnostic(error)), Evidence::Nothing),
         Ending::SessionLost(reason) => {
             // The class that the server itself gives for it, had it been asked.
             let mut diagnostic = Diagnostic::from_text(reason);
             diagnostic.error_class = Some("INVALID_HANDLE.SESSION_CHANGED".to_owned());
-            RunOutcome::Unknown(diagnostic)
+            (RunOutcome::Unknown(diagnostic), Evidence::Nothing)
         }
-        Ending::Lost(reason) => RunOutcome::Unknown(Diagnostic::from_text(reason)),
+        Ending::Preempted => {
+            let reason = "another client attached to this run, and the server serves one at a time; the run goes on";
+            let mut diagnostic = Diagnostic::from_text(reason);
+            diagnostic.error_class = Some("INVALID_CURSOR.DISCONNECTED".to_owned());
+            (RunOutcome::Unknown(diagnostic), Evidence::Nothing)
+        }
+        Ending::Lost(reason) => (RunOutcome::Unknown(Diagnostic::from_text(reason)), Evidence::Nothing),
+    };
+    UpdateKind::Ended(RunEnd::new(outcome, evidence))
+}
+
+/// The outcome where only the state of the operation is known.
+fn outcome_of_state(state: OperationState, refusal: Option<ServerError>) -> RunOutcome {
+    // What the server said instead of the run's messages stands beside it, and is not its reason.
+    let beside = refusal.map(|error| format!(" ({})", error.message)).unwrap_or_default();
+    let told = |text: &str| Diagnostic::from_text(format!("{text}{beside}"));
+    match state {
+        OperationState::Succeeded => RunOutcome::Succeeded,
+        OperationState::Failed => {
+            RunOutcome::Failed(told("the server says that the run failed; its messages are lost, and with them why"))
+        }
+        OperationState::Cancelled => RunOutcome::Cancelled(told(
+            "the server says that the run was cancelled, or ended because nobody followed it",
+        )),
+        OperationState::Running | OperationState::Terminating | OperationState::Unknown => {
+            RunOutcome::Unknown(told("the server cannot say how the run ended"))
+        }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Session(Arc<Inner>);
 struct Inner {
     stub: SparkConnectServiceClient<Channel>,
     endpoint: Endpoint,
-    session_id: String,
+    session_id: Uuid,
     /// Known from the first answer on; another one later means that the server was restarted.
     server_side_session_id: OnceLock<String>,
     client_type: String,
@@ -78,7 +78,8 @@ answers!(
     proto::ConfigResponse,
     proto::InterruptResponse,
     proto::ReleaseSessionResponse,
-    proto::ExecutePlanResponse
+    proto::ExecutePlanResponse,
+    proto::GetStatusResponse
 );
 
 impl Session {
@@ -109,7 +110,7 @@ impl Session {
                 return Err(Error::new(ErrorKind::Timeout, what).because(reason));
             }
         };
-        let session_id = endpoint.session_id.unwrap_or_else(Uuid::new_v4).to_string();
+        let session_id = endpoint.session_id.unwrap_or_else(Uuid::new_v4);
         let own = concat!("knut/", env!("CARGO_PKG_VERSION"));
         let client_type = match &endpoint.user_agent {
             Some(user_agent) => format!("{user_agent} {own}"),
@@ -134,11 +135,21 @@ impl Session {
     }
 
     pub(crate) fn id(&self) -> String {
-        self.0.session_id.clone()
+        self.0.session_id.to_string()
+    }
+
+    pub(crate) fn uuid(&self) -> Uuid {
+        self.0.session_id
     }
 
     pub(crate) fn observed(&self) -> Option<String> {
         self.0.server_side_session_id.get().cloned()
+    }
+
+    /// Takes only this server-side session for ours. Before the first answer of the server.
+    pub(crate) fn expect(&self, server_side_session_id: &str) {
+        // If it is known already, every answer is checked against that.
+        let _ = self.0.server_side_session_id.set(server_side_session_id.to_owned());
     }
 
     pub(crate) fn client_type(&self) -> String {
@@ -173,7 +184,7 @@ impl Session {
     /// what is wrong.
     pub(crate) fn check(&self, answer: &impl Answer) -> Result<(), &'static str> {
         let (session_id, server_side) = answer.session_ids();
-        if !session_id.is_empty() && session_id != self.0.session_id {
+        if !session_id.is_empty() && !self.is_own(session_id) {
             return Err("the answer belongs to another session");
         }
         if !server_side.is_empty()
@@ -182,6 +193,11 @@ impl Session {
             return Err(RESTARTED);
         }
         Ok(())
+    }
+
+    fn is_own(&self, session_id: &str) -> bool {
+        let mut own = Uuid::encode_buffer();
+        session_id == &*self.0.session_id.as_hyphenated().encode_lower(&mut own)
     }
 
     /// As [`check`](Self::check), for the answer to one call.

@@ -65,6 +65,11 @@ async fn run(client: &PipelinesClient) -> Vec<ViewerUpdate> {
     client.run_updates(defined, &RunOptions::new("file:///s")).collect().await
 }
 
+fn outcome(updates: &[ViewerUpdate]) -> &RunOutcome {
+    let UpdateKind::Ended(end) = &updates.last().unwrap().kind else { panic!("no end") };
+    &end.outcome
+}
+
 fn messages(updates: &[ViewerUpdate]) -> Vec<String> {
     let message = |update: &ViewerUpdate| match &update.kind {
         UpdateKind::Event(event) => Some(event.message.clone()),
@@ -119,7 +124,7 @@ async fn a_graceful_end_of_stream_is_followed_on() {
     .await;
     let updates = run(&connect(&server).await).await;
     assert_eq!(messages(&updates), ["one", "two", "three"]);
-    assert!(matches!(updates.last().unwrap().kind, UpdateKind::Ended(RunOutcome::Succeeded)));
+    assert!(matches!(outcome(&updates), RunOutcome::Succeeded));
     let received = server.finish();
     let last_ids: Vec<_> = received.iter().filter(|received| received.rpc == "ReattachExecute").collect();
     for (received, id) in last_ids.iter().zip(["\"1\"", "\"2\"", "\"2\""]) {
@@ -161,7 +166,7 @@ async fn a_verdict_ends_the_run_with_its_details() {
         script.extend(is_released.then_some(Exchange::Release));
         let server = ScriptedServer::start(script).await;
         let updates = run(&connect(&server).await).await;
-        let UpdateKind::Ended(outcome) = &updates.last().unwrap().kind else { panic!("no end") };
+        let outcome = outcome(&updates);
         let told = match outcome {
             RunOutcome::Failed(_) => "failed",
             RunOutcome::Cancelled(_) => "cancelled",
@@ -187,9 +192,7 @@ async fn what_spark_did_not_say_is_no_verdict() {
     )]))
     .await;
     let updates = run(&connect(&server).await).await;
-    let UpdateKind::Ended(RunOutcome::Unknown(diagnostic)) = &updates.last().unwrap().kind else {
-        panic!("{updates:?}")
-    };
+    let RunOutcome::Unknown(diagnostic) = outcome(&updates) else { panic!("{updates:?}") };
     assert_eq!((diagnostic.message.as_str(), &diagnostic.error_class), ("upstream unhappy", &None));
     server.finish();
 }
@@ -216,7 +219,7 @@ async fn a_cut_connection_is_dialled_again() {
         updates.push(update);
     }
     assert_eq!(messages(&updates), ["one", "two"]);
-    assert!(matches!(updates.last().unwrap().kind, UpdateKind::Ended(RunOutcome::Succeeded)));
+    assert!(matches!(outcome(&updates), RunOutcome::Succeeded));
     assert_eq!(proxy.n_connections(), 2);
     // Polled after its end, the stream stays ended.
     assert!(stream.next().await.is_none());
@@ -252,9 +255,7 @@ async fn a_restarted_server_is_noticed() {
     let server = ScriptedServer::start(defined(vec![Exchange::execute(vec![event("1", "one"), stranger])])).await;
     let updates = run(&connect(&server).await).await;
     assert_eq!(messages(&updates), ["one"]);
-    let UpdateKind::Ended(RunOutcome::Unknown(diagnostic)) = &updates.last().unwrap().kind else {
-        panic!("{updates:?}")
-    };
+    let RunOutcome::Unknown(diagnostic) = outcome(&updates) else { panic!("{updates:?}") };
     assert!(diagnostic.message.contains("restarted"), "{}", diagnostic.message);
     assert_eq!(diagnostic.error_class.as_deref(), Some("INVALID_HANDLE.SESSION_CHANGED"));
     server.finish();

@@ -240,9 +240,10 @@ impl FlowState {
             // Whatever the server did not deliver, it says that every selected flow is complete.
             (RunOutcome::Succeeded, FlowStatus::Queued | FlowStatus::Failed) => FlowStatus::Completed,
             (RunOutcome::Succeeded, status) if status.is_active() => FlowStatus::Completed,
-            (RunOutcome::Failed(_) | RunOutcome::Cancelled(_), FlowStatus::Defined | FlowStatus::Queued) => {
-                FlowStatus::NotRun
-            }
+            (
+                RunOutcome::Failed(_) | RunOutcome::Cancelled(_) | RunOutcome::Abandoned(_),
+                FlowStatus::Defined | FlowStatus::Queued,
+            ) => FlowStatus::NotRun,
             (_, FlowStatus::Defined | FlowStatus::Queued) => FlowStatus::Unknown,
             (_, status) if status.is_active() => FlowStatus::Unknown,
             _ => return,

@@ -7,7 +7,7 @@ use knut_model::DatasetKind;
 
 use crate::{
     ConnectionChange, DatasetNode, EventText, ExecutionProgress, FlowState, FlowStatus, GraphDefined, PipelineEvent,
-    RunOutcome, RunStarted, StageState, UpdateKind, ViewerUpdate, stage,
+    RunEnd, RunOutcome, RunStarted, StageState, UpdateKind, ViewerUpdate, stage,
 };
 
 /// How many messages of unknown form are kept; older ones are counted only.
@@ -36,7 +36,7 @@ pub enum RunPhase {
     /// It is going on.
     Running,
     /// It is over, or lost from sight.
-    Ended(RunOutcome),
+    Ended(RunEnd),
 }
 
 /// Everything a viewer shows of one run.
@@ -82,7 +82,7 @@ impl ViewerState {
             UpdateKind::Progress(progress) => self.progress(&progress),
             UpdateKind::Connection(ConnectionChange::Reattached) => self.connection = None,
             UpdateKind::Connection(change) => self.connection = Some(change),
-            UpdateKind::Ended(outcome) => return self.end(outcome),
+            UpdateKind::Ended(end) => return self.end(end),
         }
         Vec::new()
     }
@@ -94,8 +94,13 @@ impl ViewerState {
 
     /// How the run ended; `None` while it goes on.
     pub fn outcome(&self) -> Option<&RunOutcome> {
+        self.end_of_run().map(|end| &end.outcome)
+    }
+
+    /// How the run ended and what that is known from; `None` while it goes on.
+    pub fn end_of_run(&self) -> Option<&RunEnd> {
         match &self.phase {
-            RunPhase::Ended(outcome) => Some(outcome),
+            RunPhase::Ended(end) => Some(end),
             RunPhase::Defining | RunPhase::Running => None,
         }
     }
@@ -228,7 +233,7 @@ impl ViewerState {
         }
     }
 
-    fn end(&mut self, outcome: RunOutcome) -> Vec<FlowChange> {
+    fn end(&mut self, end: RunEnd) -> Vec<FlowChange> {
         let dry_run = self.started.as_ref().is_some_and(|started| started.dry_run);
         let views: BTreeSet<&str> = self
             .datasets
@@ -240,14 +245,14 @@ impl ViewerState {
         for (index, flow) in self.flows.iter_mut().enumerate() {
             let is_view = flow.target().is_some_and(|target| views.contains(target));
             let before = flow.status();
-            flow.settle(&outcome, dry_run, is_view);
+            flow.settle(&end.outcome, dry_run, is_view);
             if flow.status() != before {
                 changes.push(FlowChange { flow: FlowId(index), before });
             }
         }
         self.n_inflight_tasks = 0;
         self.connection = None;
-        self.phase = RunPhase::Ended(outcome);
+        self.phase = RunPhase::Ended(end);
         changes
     }
 }

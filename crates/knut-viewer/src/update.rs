@@ -33,7 +33,7 @@ pub enum UpdateKind {
     /// The connection to the server changed.
     Connection(ConnectionChange),
     /// The run is over, or nothing more can be learnt of it. Nothing follows.
-    Ended(RunOutcome),
+    Ended(RunEnd),
 }
 
 /// The datasets and flows that the client knows; SQL files may have defined more.
@@ -124,6 +124,52 @@ pub enum ConnectionChange {
     },
     /// The client is attached again; no update was lost.
     Reattached,
+    /// The run goes on, but its messages cannot be had (any more): only its end will be told. What
+    /// happened until then is missing.
+    StatusOnly,
+}
+
+/// How a run ended, and what that is known from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunEnd {
+    /// How it ended.
+    pub outcome: RunOutcome,
+    /// What that is known from.
+    pub evidence: Evidence,
+}
+
+/// What an outcome is known from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// The server sent the whole run to its last message.
+    ResultComplete,
+    /// The server ended the run's messages with an error.
+    Verdict,
+    /// The server told the state of the operation when asked; messages are missing.
+    Status,
+    /// Nothing, so that the outcome is unknown.
+    Nothing,
+}
+
+impl RunEnd {
+    /// An end with what it is known from.
+    pub fn new(outcome: RunOutcome, evidence: Evidence) -> Self {
+        Self { outcome, evidence }
+    }
+}
+
+/// The usual evidence for each outcome.
+impl From<RunOutcome> for RunEnd {
+    fn from(outcome: RunOutcome) -> Self {
+        let evidence = match &outcome {
+            RunOutcome::Succeeded => Evidence::ResultComplete,
+            RunOutcome::Failed(_) | RunOutcome::Cancelled(_) | RunOutcome::Abandoned(_) => Evidence::Verdict,
+            RunOutcome::Unknown(_) => Evidence::Nothing,
+        };
+        Self { outcome, evidence }
+    }
 }
 
 /// How a run ended.
@@ -136,6 +182,9 @@ pub enum RunOutcome {
     Failed(Diagnostic),
     /// The run was cancelled on the server. Flows that were running may still commit.
     Cancelled(Diagnostic),
+    /// The server ended it because nobody had been attached for some minutes. Flows that were running
+    /// may still commit.
+    Abandoned(Diagnostic),
     /// Nobody can say: the server could not be reached any more, or it forgot the run.
     Unknown(Diagnostic),
 }
@@ -145,7 +194,10 @@ impl RunOutcome {
     pub fn diagnostic(&self) -> Option<&Diagnostic> {
         match self {
             Self::Succeeded => None,
-            Self::Failed(diagnostic) | Self::Cancelled(diagnostic) | Self::Unknown(diagnostic) => Some(diagnostic),
+            Self::Failed(diagnostic)
+            | Self::Cancelled(diagnostic)
+            | Self::Abandoned(diagnostic)
+            | Self::Unknown(diagnostic) => Some(diagnostic),
         }
     }
 }

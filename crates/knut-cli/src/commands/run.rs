@@ -1,16 +1,19 @@
 //! `knut run` and `knut dry-run`: registers the project's graph on a server and follows its run.
 
+use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 
-use knut_client::RunOptions;
+use knut_client::{OperationState, RunOptions};
 use knut_model::{Identifier, RefreshSelection};
 use knut_project::{Project, Storage};
-use knut_viewer::{RunOutcome, ViewerState};
+use knut_viewer::ViewerState;
 
+use super::attach::keep_outcome;
 use super::check::has_errors;
 use super::spec_path;
 use crate::args::{Datasets, DryRunArgs, GraphRunArgs, ProjectArgs, RunArgs, ServerArgs};
-use crate::connect::{Environment, choose, connect};
+use crate::connect::{Connected, Environment, choose, connect, resume};
 use crate::ctrl_c::{Followed, follow};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -18,14 +21,30 @@ use crate::findings;
 use crate::places::Places;
 use crate::printer::{Printer, Tone};
 use crate::report;
+use crate::runs::{KeptRun, Run};
+
+/// How long a server of an earlier run is looked for.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(args: RunArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
     let refresh = selection(args.full_refresh_all, args.refresh, args.full_refresh);
-    execute(&args.project, &args.graph, &args.server, refresh, false, printer).await
+    let how = if args.detach { How::Detached } else { How::Followed };
+    execute(&args.project, &args.graph, &args.server, refresh, how, printer).await
 }
 
 pub(crate) async fn dry_run(args: DryRunArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
-    execute(&args.project, &args.graph, &args.server, RefreshSelection::All, true, printer).await
+    execute(&args.project, &args.graph, &args.server, RefreshSelection::All, How::Dry, printer).await
+}
+
+/// How to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// To its end.
+    Followed,
+    /// Started, and left to the server.
+    Detached,
+    /// Only checked.
+    Dry,
 }
 
 fn storage_at(written: &str, base: &Path) -> Result<Storage, Failure> {
@@ -77,7 +96,7 @@ async fn execute(
     given: &GraphRunArgs,
     server: &ServerArgs,
     refresh: RefreshSelection,
-    dry_run: bool,
+    how: How,
     printer: &mut Printer,
 ) -> Result<ExitCode, Failure> {
     // Everything that can be wrong without a server is told before one is asked.
@@ -105,7 +124,9 @@ async fn execute(
             printer.detail("help", help);
         }
     }
-    let _lock = match if dry_run { Ok(None) } else { connected.lock() } {
+    let dry_run = how == How::Dry;
+    let claimed = if dry_run { Ok(None) } else { claim(&connected, &project).await };
+    let _lock = match claimed {
         Ok(lock) => lock,
         Err(failure) => {
             connected.close().await;
@@ -131,17 +152,62 @@ async fn execute(
         printer.labelled(Tone::Doubtful, "warning", warning);
     }
     let options = RunOptions::new(storage).refresh(refresh).dry_run(dry_run);
+    let kept = |handle| Run { pipeline: name.clone(), is_local: connected.is_local(), handle, outcome: None };
+    if how == How::Detached {
+        let handle = client.start_detached(defined, &options).await?;
+        let id = KeptRun::keep(&project.root, kept(handle))?.id();
+        printer.result(&format!("run {id} is on its own"));
+        printer.detail("help", &format!("`knut attach {id}` waits for its end, `knut status {id}` asks for it"));
+        return Ok(ExitCode::Ok);
+    }
     let mut state = ViewerState::default();
     let updates = client.run_updates(defined, &options);
+    // That it cannot be kept is told, and no reason not to run.
+    let mut kept = match (!dry_run).then(|| KeptRun::keep(&project.root, kept(updates.handle()))) {
+        Some(Ok(kept)) => Some(kept),
+        Some(Err(error)) => {
+            let text = format!("this run cannot be kept for `knut attach`: {error}");
+            printer.labelled(Tone::Doubtful, "warning", &text);
+            None
+        }
+        None => None,
+    };
     if let Followed::Left = follow(&connected, updates, &mut state, printer).await? {
+        if let Some(kept) = kept {
+            printer.detail("help", &format!("`knut attach {}` follows it again, within five minutes", kept.id()));
+        }
         return Ok(ExitCode::Interrupted);
     }
-    let code = report::report(&state, &places, printer);
+    let code = report::report(&state, Some(&places), printer);
+    if let Some(kept) = &mut kept {
+        keep_outcome(kept, &state);
+    }
     // The session ends only when the server does no more work in it; do not wait for that.
-    if matches!(state.outcome(), Some(RunOutcome::Succeeded | RunOutcome::Failed(_))) {
+    if state.outcome().is_some_and(report::is_over) {
         connected.close().await;
     }
     Ok(code)
+}
+
+/// Sees to it that no other run of the project is going on: two write the same tables and ruin each
+/// other.
+async fn claim(connected: &Connected, project: &Project) -> Result<Option<File>, Failure> {
+    let lock = connected.lock()?;
+    // The lock goes with its process, a run may go on: one that was left, or runs detached.
+    let left = KeptRun::all(&project.root).into_iter().next().filter(|run| run.what.outcome.is_none());
+    let Some(left) = left.filter(|run| !run.what.handle.dry_run) else { return Ok(lock) };
+    let environment = Environment::read();
+    let Ok(Ok(of_left)) = tokio::time::timeout(PATIENCE, resume(&left, None, &environment, &project.root)).await else {
+        return Ok(lock);
+    };
+    match of_left.client.operation_state(left.what.handle.operation_id).await {
+        Ok(OperationState::Running) => {
+            let id = left.id();
+            let failure = Failure::new(ExitCode::Unexpected, format!("run {id} of this project is still going on"));
+            Err(failure.hint(format!("`knut attach {id}` follows it, `knut cancel {id}` cancels it")))
+        }
+        _ => Ok(lock),
+    }
 }
 
 #[cfg(test)]

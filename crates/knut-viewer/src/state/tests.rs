@@ -29,7 +29,7 @@ fn run(texts: &[&str], outcome: Option<RunOutcome>) -> ViewerState {
         state.apply(event(seq, text));
     }
     if let Some(outcome) = outcome {
-        state.apply(update(seq + 1, UpdateKind::Ended(outcome)));
+        state.apply(update(seq + 1, UpdateKind::Ended(outcome.into())));
     }
     state
 }
@@ -182,7 +182,7 @@ fn a_dry_run_validates_and_views_stay_defined() {
         let mut state = ViewerState::default();
         state.apply(update(1, UpdateKind::GraphDefined(defined.clone())));
         state.apply(update(2, UpdateKind::RunStarted(RunStarted { dry_run, ..RunStarted::default() })));
-        let changes = state.apply(update(3, UpdateKind::Ended(RunOutcome::Succeeded)));
+        let changes = state.apply(update(3, UpdateKind::Ended(RunOutcome::Succeeded.into())));
         (state.flows().iter().map(crate::FlowState::status).collect::<Vec<_>>(), changes.len())
     };
     assert_eq!(end_of(true), (vec![FlowStatus::Validated, FlowStatus::Validated], 2));
@@ -193,7 +193,7 @@ fn a_dry_run_validates_and_views_stay_defined() {
 fn updates_that_come_twice_or_after_the_end_are_ignored() {
     let mut state = run(&["Flow a is RUNNING."], None);
     assert!(state.apply(event(2, "Flow a has COMPLETED.")).is_empty());
-    state.apply(update(3, UpdateKind::Ended(RunOutcome::Succeeded)));
+    state.apply(update(3, UpdateKind::Ended(RunOutcome::Succeeded.into())));
     state.apply(event(4, "Flow a is RUNNING."));
     assert_eq!(statuses(&state), [("a", FlowStatus::Completed, true, 1)]);
     assert_eq!(state.n_ignored(), 2);
