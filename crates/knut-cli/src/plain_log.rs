@@ -159,6 +159,9 @@ fn heartbeat(state: &ViewerState, now: SystemTime, printer: &mut Printer) {
         0 => String::new(),
         n => format!(", {n} failed and perhaps tried again"),
     };
+    if state.connection() == Some(&ConnectionChange::StatusOnly) {
+        return printer.log(&clock(now), Tone::Quiet, "..", "still running, as the server says");
+    }
     let longest = longest.unwrap_or_default();
     let n_running = running.count();
     // Without a connection nobody knows what runs.

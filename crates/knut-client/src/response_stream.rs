@@ -21,9 +21,6 @@ use crate::release::Releaser;
 use crate::session::Session;
 use crate::status::classify;
 
-/// How long a stream may stay silent before another one is opened. The server ends each by itself
-/// after two minutes, so that a stream that is open longer is most likely dead.
-const SILENCE: Duration = Duration::from_mins(3);
 /// How long the server may take to say what it knows of an operation.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(30);
 /// After what time without any call of ours the session is shown to be in use. The server forgets a
@@ -37,6 +34,7 @@ pub(crate) struct ResponseStream {
     /// What is sent, made once: the server compares a plan sent again by its bytes.
     request: Option<proto::ExecutePlanRequest>,
     operation_id: OperationId,
+    silence: Duration,
     execution: Execution,
     next: Option<Action>,
     stream: Option<Streaming<proto::ExecutePlanResponse>>,
@@ -120,11 +118,13 @@ impl ResponseStream {
             Begin::Attach(after) => LastResponse::new(after.clone()),
             Begin::Execute | Begin::Poll => LastResponse::default(),
         };
+        let silence = course.retry.silence;
         let (execution, next) = Execution::begin(course, begin);
         Self {
             session,
             request,
             operation_id,
+            silence,
             execution,
             next: Some(next),
             stream: None,
@@ -237,7 +237,7 @@ impl ResponseStream {
                 }
             }
         };
-        match tokio::time::timeout(SILENCE, opening).await {
+        match tokio::time::timeout(self.silence, opening).await {
             Ok(Ok(response)) => Ok(response.into_inner()),
             Ok(Err(status)) => Err(Input::Failed(classify(&status))),
             Err(_) => Err(Input::Silence),
@@ -272,7 +272,7 @@ impl ResponseStream {
         if !has_errands && let Some(message) = stream.message().now_or_never() {
             return Some(message);
         }
-        let silence = tokio::time::sleep(SILENCE);
+        let silence = tokio::time::sleep(self.silence);
         tokio::pin!(silence);
         loop {
             let now = Instant::now();

@@ -25,6 +25,9 @@ pub struct RetryPolicy {
     pub jitter_from: Duration,
     /// The longest wait that a server can ask for.
     pub max_server_delay: Duration,
+    /// How long a stream may be silent before the server is asked whether the execution still runs,
+    /// and another stream is opened. By itself the server ends each after two minutes.
+    pub silence: Duration,
 }
 
 impl Default for RetryPolicy {
@@ -37,6 +40,7 @@ impl Default for RetryPolicy {
             max_jitter: Duration::from_millis(500),
             jitter_from: Duration::from_secs(2),
             max_server_delay: Duration::from_mins(10),
+            silence: Duration::from_mins(3),
         }
     }
 }
