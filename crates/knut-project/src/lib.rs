@@ -40,6 +40,7 @@
 //! This crate must not know gRPC or an async runtime, and never talks to a server.
 
 mod check;
+mod code;
 mod discover;
 mod find;
 mod init;
@@ -47,6 +48,7 @@ mod library;
 mod picture;
 mod problem;
 mod project;
+mod project_files;
 mod scalar;
 mod source_path;
 mod sources;
@@ -57,7 +59,8 @@ mod suggest;
 mod text;
 mod yaml;
 
-pub use check::{Code, FileSpan, Finding, Severity, check};
+pub use check::{CheckedFile, Checkup, FileSpan, Finding, check};
+pub use code::{Code, Severity};
 pub use find::{find_spec, nearest_spec, spec_at};
 pub use init::init;
 pub use library::{Library, LibraryPattern};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use knut_model::{DatasetKind, Identifier, Topology};
 
-use super::{Checked, Code, FileSpan, Finding};
+use super::{Checked, FileSpan, Finding};
+use crate::code::Code;
 use crate::sql::EdgeSource;
 use crate::suggest::nearest;
 
@@ -27,12 +28,8 @@ fn duplicates(checked: &Checked<'_>) -> Vec<Finding> {
         let Some(span) = checked.dataset_span(index).filter(|_| earlier != index) else { continue };
         let message = format!("the {} {} is defined twice", dataset.kind, dataset.name);
         let what = format!("first defined here as a {}", checked.definitions.datasets[earlier].kind);
-        let mut finding = Finding::new(Code::DUPLICATE_DATASET, span, message);
-        finding = match checked.dataset_span(earlier) {
-            Some(span) => finding.related(Some(span), what),
-            None => finding.help("knut.toml has a source of that name"),
-        };
-        findings.push(finding);
+        let finding = Finding::new(Code::DUPLICATE_DATASET, span, message);
+        findings.push(finding.related(checked.definition_span(earlier), what));
     }
     let mut first: BTreeMap<&Identifier, usize> = BTreeMap::new();
     for (index, flow) in checked.definitions.flows.iter().enumerate() {
@@ -52,7 +49,7 @@ fn duplicates(checked: &Checked<'_>) -> Vec<Finding> {
 fn targets(checked: &Checked<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut flows_into: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    let is_complete = checked.definitions.is_complete();
+    let is_complete = checked.is_complete();
     for (index, flow) in checked.definitions.flows.iter().enumerate() {
         if let Some(target) = flow.target_dataset {
             flows_into.entry(target).or_default().push(index);
@@ -184,6 +181,7 @@ fn names(checked: &Checked<'_>) -> Vec<Finding> {
 /// Reads of names that no file defines and that are so like a dataset's that it may be meant.
 fn reads(checked: &Checked<'_>) -> Vec<Finding> {
     let names: Vec<String> = checked.definitions.datasets.iter().map(|dataset| dataset.name.to_string()).collect();
+    let is_complete = checked.is_complete();
     let mut findings = Vec::new();
     for edge in &checked.definitions.edges {
         let EdgeSource::External { name, differs_in_case } = &edge.from else { continue };
@@ -192,8 +190,8 @@ fn reads(checked: &Checked<'_>) -> Vec<Finding> {
             let other = &checked.definitions.datasets[*index];
             let message = format!("{name} is not the {} {}: upper and lower case count here", other.kind, other.name);
             let finding = Finding::new(Code::NAMES_DIFFER_IN_CASE, span, message);
-            findings.push(finding.related(checked.dataset_span(*index), "defined here"));
-        } else {
+            findings.push(finding.related(checked.definition_span(*index), "defined here"));
+        } else if is_complete {
             let text = name.to_string();
             let short = |full: &&String| full.rsplit('.').next() == text.rsplit('.').next();
             // The same table of another database is meant as written.

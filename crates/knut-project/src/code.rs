@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::sql::RefusalReason;
-
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -23,24 +21,50 @@ type Row = (u16, Severity, &'static str, &'static str);
 use Severity::{Error, Warning};
 
 impl Code {
-    pub(super) const DUPLICATE_DATASET: Self = Self(201);
-    pub(super) const DUPLICATE_FLOW: Self = Self(202);
-    pub(super) const CYCLE: Self = Self(203);
-    pub(super) const UNKNOWN_TARGET: Self = Self(204);
-    pub(super) const WITHOUT_FLOW: Self = Self(205);
-    pub(super) const TOO_MANY_FLOWS: Self = Self(206);
-    pub(super) const BATCH_INTO_STREAMING_TABLE: Self = Self(207);
-    pub(super) const STREAM_INTO_BATCH: Self = Self(208);
-    pub(super) const STREAM_OF_BATCH_VIEW: Self = Self(209);
-    pub(super) const BATCH_OF_STREAMING_VIEW: Self = Self(210);
-    pub(super) const VIEW_OF_TEMPORARY_VIEW: Self = Self(211);
-    pub(super) const NAMES_DIFFER_IN_CASE: Self = Self(301);
-    pub(super) const APPENDING_FLOWS: Self = Self(302);
-    pub(super) const NAME_OF_SESSION_CATALOG: Self = Self(304);
-    pub(super) const UNUSED_VIEW: Self = Self(306);
-    pub(super) const IF_NOT_EXISTS: Self = Self(307);
-    pub(super) const SHADOWED: Self = Self(308);
-    pub(super) const UNKNOWN_BUT_SIMILAR: Self = Self(309);
+    pub(crate) const DUPLICATE_DATASET: Self = Self(201);
+    pub(crate) const DUPLICATE_FLOW: Self = Self(202);
+    pub(crate) const CYCLE: Self = Self(203);
+    pub(crate) const UNKNOWN_TARGET: Self = Self(204);
+    pub(crate) const WITHOUT_FLOW: Self = Self(205);
+    pub(crate) const TOO_MANY_FLOWS: Self = Self(206);
+    pub(crate) const BATCH_INTO_STREAMING_TABLE: Self = Self(207);
+    pub(crate) const STREAM_INTO_BATCH: Self = Self(208);
+    pub(crate) const STREAM_OF_BATCH_VIEW: Self = Self(209);
+    pub(crate) const BATCH_OF_STREAMING_VIEW: Self = Self(210);
+    pub(crate) const VIEW_OF_TEMPORARY_VIEW: Self = Self(211);
+    pub(crate) const NAMES_DIFFER_IN_CASE: Self = Self(301);
+    pub(crate) const APPENDING_FLOWS: Self = Self(302);
+    pub(crate) const NAME_OF_SESSION_CATALOG: Self = Self(304);
+    pub(crate) const UNUSED_VIEW: Self = Self(306);
+    pub(crate) const IF_NOT_EXISTS: Self = Self(307);
+    pub(crate) const SHADOWED: Self = Self(308);
+    pub(crate) const UNKNOWN_BUT_SIMILAR: Self = Self(309);
+    pub(crate) const SPEC_SYNTAX: Self = Self(401);
+    pub(crate) const UNEXPECTED_FIELD: Self = Self(402);
+    pub(crate) const MISSING_FIELD: Self = Self(403);
+    pub(crate) const WRONG_TYPE: Self = Self(404);
+    pub(crate) const SCHEMA_AND_DATABASE: Self = Self(405);
+    pub(crate) const MALFORMED_LIBRARY: Self = Self(406);
+    pub(crate) const REFUSED_GLOB: Self = Self(407);
+    pub(crate) const EMPTY_GLOB: Self = Self(408);
+    pub(crate) const NOTHING_TO_RUN: Self = Self(409);
+    pub(crate) const UNFIT_STORAGE: Self = Self(410);
+    /// Checkpoints land elsewhere than the spec says; a project's local server can avoid it.
+    pub const CHECKPOINTS_ELSEWHERE: Self = Self(411);
+    pub(crate) const UNREADABLE_FILE: Self = Self(421);
+    pub(crate) const NOT_UTF8: Self = Self(422);
+    pub(crate) const NO_DEFINITION_FILE: Self = Self(423);
+    pub(crate) const PYTHON_DEFINITIONS: Self = Self(424);
+    pub(crate) const TOML_SYNTAX: Self = Self(501);
+    pub(crate) const UNEXPECTED_KEY: Self = Self(502);
+    pub(crate) const BAD_VALUE: Self = Self(503);
+    pub(crate) const NAME_OF_SOURCE: Self = Self(504);
+    pub(crate) const PATH_OF_SOURCE: Self = Self(505);
+
+    /// The code with a number of the table.
+    pub(crate) const fn numbered(number: u16) -> Self {
+        Self(number)
+    }
 
     /// Reads `K0203`, in upper or lower case; `None` if there is no such code.
     pub fn parse(text: &str) -> Option<Self> {
@@ -70,45 +94,6 @@ impl Code {
 
     fn row(self) -> &'static Row {
         TABLE.iter().find(|row| row.0 == self.0).unwrap_or(&TABLE[0])
-    }
-
-    /// The code of a statement's refusal.
-    pub(super) fn of_refusal(reason: &RefusalReason) -> Self {
-        use RefusalReason as R;
-        Self(match reason {
-            R::NotADefinition(_) => 101,
-            R::Unclosed | R::StrayCharacter(_) => 103,
-            R::NeedsBackticks(_) | R::ComputedName | R::TooManyNameParts | R::ReadOfManyParts => 104,
-            R::OrRefresh | R::OrReplace | R::Live | R::ApplyChanges | R::Expectation | R::Constraint | R::Sink => 105,
-            R::UseWithoutKind
-            | R::SetWithoutValue
-            | R::SetSyntax
-            | R::TimeZone
-            | R::MultipartCatalog
-            | R::NoDatabase => 106,
-            R::NoQuery
-            | R::Clause(_)
-            | R::DuplicateClause(_)
-            | R::PartitionTransform
-            | R::NestedColumn
-            | R::ReservedProperty(_)
-            | R::PropertyWithoutValue(_)
-            | R::DuplicateProperty(_)
-            | R::IfNotExists
-            | R::ViewOfDataSource => 107,
-            R::PartitionAndCluster => 108,
-            R::QualifiedTemporaryView | R::MultipartFlowName => 109,
-            R::NotByName | R::InsertOverwrite | R::FlowTargetDetails => 110,
-            R::CdcOfMaterializedView
-            | R::CdcWithColumns
-            | R::CdcFromBatch
-            | R::CdcWithoutSequence
-            | R::ScdType
-            | R::HistoryWithoutScd2
-            | R::CdcClause(_) => 111,
-            R::FileFunction(_) | R::StreamOfFiles => 112,
-            _ => 102,
-        })
     }
 }
 
@@ -294,6 +279,125 @@ const TABLE: &[Row] = &[
         "unknown name like a known one",
         "No file defines this name, so Spark looks for it in the catalog. A dataset of the pipeline has a name so like it \
          that it may be meant.",
+    ),
+    (
+        401,
+        Error,
+        "the spec is not valid YAML",
+        "The spec is read as YAML: one document of strings, lists and mappings, indented with spaces. Tags of programs are \
+         not allowed and never run.",
+    ),
+    (
+        402,
+        Error,
+        "field that no spec has",
+        "A spec has the fields name, storage, catalog, database (or schema), configuration and libraries. Fields of other \
+         systems' bundles, such as clusters or target, mean nothing to Apache Spark, whose own client refuses them too.",
+    ),
+    (403, Error, "missing field", "A spec needs a `name` and a `storage`, and what is begun needs a value."),
+    (
+        404,
+        Error,
+        "value of the wrong kind",
+        "Names, paths and the values of confs are strings. YAML reads `4`, `yes` and `2024-01-01` as something else: put \
+         such values in quotes.",
+    ),
+    (
+        405,
+        Error,
+        "schema and database differ",
+        "`schema` and `database` are two words for one field. Spark's own client takes `database` without a word.",
+    ),
+    (
+        406,
+        Error,
+        "malformed entry of libraries",
+        "`libraries` is a list; each entry is a mapping `glob`, with a mapping `include` that holds one path. Nothing else is \
+         read, so that nothing is silently left out.",
+    ),
+    (
+        407,
+        Error,
+        "glob that is refused",
+        "An include is the path of one file, or a folder followed by `/**`, which takes every file under it. Spark's own \
+         client takes no other pattern.",
+    ),
+    (
+        408,
+        Error,
+        "glob that matches nothing",
+        "An entry of `libraries` names no file. Paths start at the spec's folder.",
+    ),
+    (409, Error, "nothing to run", "The globs take no SQL file, so that the pipeline has no datasets."),
+    (
+        410,
+        Error,
+        "storage that no run can use",
+        "`storage` is where streaming checkpoints are kept. It is a URI or a path, with every placeholder such as `${ROOT}`, \
+         `{bucket}` or `__REPO__` filled in; no shell expands `~`.",
+    ),
+    (
+        411,
+        Warning,
+        "checkpoints land elsewhere",
+        "Spark encodes some characters of the storage's path, such as a space or `%`, once more than it decodes them. \
+         Checkpoints then lie in a folder of another name than the one that the spec says, whatever spelling is sent.",
+    ),
+    (
+        421,
+        Error,
+        "file that cannot be read",
+        "A file of the project is not there, is too large, is not a regular file, or may not be read.",
+    ),
+    (
+        422,
+        Error,
+        "text that is not UTF-8",
+        "Specs, knut.toml and SQL files are UTF-8, with a byte order mark or without. What is not is never guessed at: the \
+         server would be sent something else than the file says.",
+    ),
+    (
+        423,
+        Error,
+        "file that defines nothing",
+        "A glob takes every file of its folder, and only files that end in `.sql` define datasets. Spark's own client \
+         refuses others too.",
+    ),
+    (
+        424,
+        Error,
+        "Python definitions",
+        "knut does not run Python. It refuses a project whose globs take Python files, because the graph would lack what \
+         they define.",
+    ),
+    (501, Error, "knut.toml is not valid TOML", "knut.toml is read as TOML: tables named `[sources.NAME]`."),
+    (
+        502,
+        Error,
+        "key that knut.toml has not",
+        "knut.toml has tables `[sources.NAME]` with format, path, schema, streaming and options. What the data source itself \
+         takes stands under options.",
+    ),
+    (
+        503,
+        Error,
+        "bad value in knut.toml",
+        "A source needs a `format`; `path` is a string or a list of strings, `schema` a string, `streaming` true or false, \
+         and options are strings, numbers or booleans.",
+    ),
+    (
+        504,
+        Error,
+        "bad name of a source",
+        "A source is read in SQL by its name, which has one part. Two sources whose names differ in case only are one to \
+         Spark.",
+    ),
+    (
+        505,
+        Error,
+        "bad path of a source",
+        "A path without a scheme is one of this machine, relative to the project, and must exist. A path of the server's \
+         machine is written as a URI.",
     ),
 ];
 
