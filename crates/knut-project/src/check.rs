@@ -1,8 +1,10 @@
 //! What is wrong, or probably not meant, in a project: all of it at once, without a server.
 
+mod columns;
 mod graph;
 mod spec;
 mod statements;
+mod static_confs;
 mod views;
 
 use std::ops::Range;
@@ -133,6 +135,7 @@ pub fn check(spec_path: &Path, storage: Option<Storage>) -> Checkup {
     let checked = Checked { files: &files, definitions: &definitions };
 
     let mut findings = statements::check(&checked);
+    findings.extend(columns::check(&checked));
     // A name would mean another table.
     if !reading.names_bad {
         findings.extend(graph::check(&checked));

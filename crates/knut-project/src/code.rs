@@ -34,11 +34,14 @@ impl Code {
     pub(crate) const VIEW_OF_TEMPORARY_VIEW: Self = Self(211);
     pub(crate) const NAMES_DIFFER_IN_CASE: Self = Self(301);
     pub(crate) const APPENDING_FLOWS: Self = Self(302);
+    pub(crate) const STATIC_CONF: Self = Self(303);
     pub(crate) const NAME_OF_SESSION_CATALOG: Self = Self(304);
+    pub(crate) const PARTITION_COLUMNS: Self = Self(305);
     pub(crate) const UNUSED_VIEW: Self = Self(306);
     pub(crate) const IF_NOT_EXISTS: Self = Self(307);
     pub(crate) const SHADOWED: Self = Self(308);
     pub(crate) const UNKNOWN_BUT_SIMILAR: Self = Self(309);
+    pub(crate) const CLUSTERED_VIEW: Self = Self(310);
     pub(crate) const SPEC_SYNTAX: Self = Self(401);
     pub(crate) const UNEXPECTED_FIELD: Self = Self(402);
     pub(crate) const MISSING_FIELD: Self = Self(403);
@@ -51,6 +54,8 @@ impl Code {
     pub(crate) const UNFIT_STORAGE: Self = Self(410);
     /// Checkpoints land elsewhere than the spec says; a project's local server can avoid it.
     pub const CHECKPOINTS_ELSEWHERE: Self = Self(411);
+    pub(crate) const STORAGE_WITHOUT_SCHEME: Self = Self(412);
+    pub(crate) const STORAGE_AMONG_TABLES: Self = Self(413);
     pub(crate) const UNREADABLE_FILE: Self = Self(421);
     pub(crate) const NOT_UTF8: Self = Self(422);
     pub(crate) const NO_DEFINITION_FILE: Self = Self(423);
@@ -253,11 +258,27 @@ const TABLE: &[Row] = &[
          error, if at all. Use one flow with UNION ALL, or a table format that takes concurrent writers.",
     ),
     (
+        303,
+        Warning,
+        "conf that is fixed when the server starts",
+        "Some confs of Spark, such as spark.sql.warehouse.dir or spark.executor.memory, are set where the server is started \
+         and never again. A dry run passes over them; a run sets them before each flow, is refused, and fails after its \
+         retries. The same holds for SET in a SQL file.",
+    ),
+    (
         304,
         Warning,
         "name that the session catalog refuses",
         "Spark's own catalog takes names of letters a to z, digits and _. A dry run does not notice; the run fails when it \
          makes the table.",
+    ),
+    (
+        305,
+        Warning,
+        "partition columns that do not fit",
+        "PARTITIONED BY and CLUSTER BY name columns of the table. Where the columns are declared, each must be among them, \
+         once, and one must be left over. A dry run does not look; the run fails when it makes the table. Partition columns \
+         of Spark's own catalog must even be written as declared, in upper and lower case.",
     ),
     (
         306,
@@ -279,6 +300,14 @@ const TABLE: &[Row] = &[
         "unknown name like a known one",
         "No file defines this name, so Spark looks for it in the catalog. A dataset of the pipeline has a name so like it \
          that it may be meant.",
+    ),
+    (
+        310,
+        Warning,
+        "clustered materialized view of files",
+        "In Spark's own catalog a run cannot write a materialized view of files with CLUSTER BY: it asks for partitions \
+         instead, and fails with SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED. A streaming table can have it. A dry \
+         run does not notice.",
     ),
     (
         401,
@@ -342,6 +371,21 @@ const TABLE: &[Row] = &[
         "checkpoints land elsewhere",
         "Spark encodes some characters of the storage's path, such as a space or `%`, once more than it decodes them. \
          Checkpoints then lie in a folder of another name than the one that the spec says, whatever spelling is sent.",
+    ),
+    (
+        412,
+        Warning,
+        "storage without a scheme",
+        "knut takes a storage without a scheme for a folder of this machine, relative to the spec, and sends it as a `file:` \
+         URI. Spark's own client refuses it, and a server elsewhere looks on its own disk. Folders under `.knut` are left \
+         out: a project's own server keeps its things there.",
+    ),
+    (
+        413,
+        Warning,
+        "storage among the tables",
+        "The storage lies in the folder that tables are kept in. A table of the same name takes that folder for its own, and \
+         when the table is dropped or fully refreshed, checkpoints go with it.",
     ),
     (
         421,

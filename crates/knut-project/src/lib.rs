@@ -70,9 +70,9 @@ pub use sources::Source;
 pub use spec::{PipelineSpec, Remote};
 pub use sql::{
     Certainty, ColumnChoice, DefinedDataset, DefinedEdge, DefinedFlow, EdgeSource, FilePlace, QueryReads, ReadSource,
-    ReadSqlFile, RefusalReason, SqlAutoCdc, SqlChunk, SqlContent, SqlContext, SqlDataset, SqlDefinitions, SqlFill,
-    SqlFlow, SqlName, SqlQuery, SqlRead, SqlRefusal, SqlStatement, StatementIndex, TextPlace, Verdict, query_reads,
-    read_sql, reported_chunk, reported_place, split_sql,
+    ReadSqlFile, RefusalReason, SqlAutoCdc, SqlChunk, SqlColumn, SqlContent, SqlContext, SqlDataset, SqlDefinitions,
+    SqlFill, SqlFlow, SqlName, SqlQuery, SqlRead, SqlRefusal, SqlStatement, StatementIndex, TextPlace, Verdict,
+    query_reads, read_sql, reported_chunk, reported_place, split_sql,
 };
 pub use storage::{Storage, StorageError};
 pub use suggest::nearest;

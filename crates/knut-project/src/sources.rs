@@ -216,7 +216,7 @@ impl Reader<'_> {
                 );
             }
             Err(error) => {
-                self.complain(Code::NAME_OF_SOURCE, key.span(), format!("bad name of a source: {error}"), help)
+                self.complain(Code::NAME_OF_SOURCE, key.span(), format!("bad name of a source: {error}"), help);
             }
         }
         None

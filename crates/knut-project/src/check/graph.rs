@@ -6,7 +6,7 @@ use knut_model::{DatasetKind, Identifier, Topology};
 
 use super::{Checked, FileSpan, Finding};
 use crate::code::Code;
-use crate::sql::EdgeSource;
+use crate::sql::{EdgeSource, SqlContent, SqlDataset};
 use crate::suggest::nearest;
 
 pub(super) fn check(checked: &Checked<'_>) -> Vec<Finding> {
@@ -134,10 +134,9 @@ fn appending_flows(checked: &Checked<'_>) -> Vec<Finding> {
     for (index, flows) in flows_into {
         let Some(dataset) = checked.definitions.datasets.get(index) else { continue };
         let (Some(span), Some(statement)) = (checked.dataset_span(index), dataset.statement) else { continue };
-        let crate::sql::SqlContent::Dataset(definition) = checked.content(statement) else { continue };
-        let format = definition.format.as_deref().unwrap_or("parquet").to_lowercase();
-        let is_plain = ["parquet", "csv", "json", "orc", "text", "avro"].contains(&format.as_str());
-        if dataset.kind != DatasetKind::StreamingTable || flows.len() < 2 || !is_plain {
+        let SqlContent::Dataset(definition) = checked.content(statement) else { continue };
+        let Some(format) = plain_format(definition) else { continue };
+        if dataset.kind != DatasetKind::StreamingTable || flows.len() < 2 {
             continue;
         }
         let message =
@@ -205,6 +204,12 @@ fn reads(checked: &Checked<'_>) -> Vec<Finding> {
     findings
 }
 
-fn is_in_session_catalog(name: &Identifier) -> bool {
+/// The data source of a table of plain files; `None` if another kind of table format keeps it.
+pub(super) fn plain_format(dataset: &SqlDataset) -> Option<String> {
+    let format = dataset.format.as_deref().unwrap_or("parquet").to_lowercase();
+    ["parquet", "csv", "json", "orc", "text", "avro"].contains(&format.as_str()).then_some(format)
+}
+
+pub(super) fn is_in_session_catalog(name: &Identifier) -> bool {
     name.parts().len() < 3 || name.parts()[0] == "spark_catalog"
 }

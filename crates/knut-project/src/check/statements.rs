@@ -1,8 +1,8 @@
 //! Statements that the server refuses one by one.
 
-use super::{Checked, FileSpan, Finding};
+use super::{Checked, FileSpan, Finding, static_confs};
 use crate::code::Code;
-use crate::sql::{RefusalReason, SqlContent, SqlRefusal};
+use crate::sql::{RefusalReason, SqlContent, SqlRefusal, SqlStatement};
 
 pub(super) fn check(checked: &Checked<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -17,6 +17,22 @@ pub(super) fn check(checked: &Checked<'_>) -> Vec<Finding> {
                 let span = FileSpan::new(file, name.span.clone());
                 let message = format!("`IF NOT EXISTS` means nothing for the {}", dataset.kind);
                 findings.push(Finding::new(Code::IF_NOT_EXISTS, span, message).help("leave it out"));
+            }
+        }
+        // A conf acts on the flows behind it.
+        let is_flow = |statement: &SqlStatement| match &statement.content {
+            SqlContent::Dataset(dataset) => dataset.fill.is_some(),
+            SqlContent::Flow(_) => true,
+            _ => false,
+        };
+        let n_acting = read.statements.iter().rposition(is_flow).unwrap_or_default();
+        for statement in read.statements.iter().take(n_acting) {
+            if let SqlContent::SetConf { key, .. } = &statement.content
+                && static_confs::is_static(key)
+            {
+                let span = FileSpan::new(file, statement.range.clone());
+                let finding = Finding::new(Code::STATIC_CONF, span, static_confs::message(key));
+                findings.push(finding.help(static_confs::HELP));
             }
         }
     }

@@ -224,3 +224,90 @@ fn a_storage_that_spark_will_not_keep_is_warned_of() {
     let message = "Spark will keep the checkpoints under `file:///a%20b`, not under `file:///a b`";
     assert_eq!(told, [format!("spark-pipeline.yml:2:10-23 K0411 {message}")]);
 }
+
+/// C008: confs that a run cannot set, in the spec and in a SQL file, where they act.
+#[test]
+fn static_confs_are_warned_of() {
+    let spec = "name: n\nstorage: file:///s\nconfiguration:\n  spark.sql.warehouse.dir: /tmp/zzz\n  spark.executor.memory: \
+                1g\n  spark.jars.packages: a\n  spark.sql.extensions: b\n  spark.sql.shuffle.partitions: '4'\n  my.own: x\n\
+                libraries: [{glob: {include: a.sql}}]\n";
+    let sql = b"SET spark.sql.extensions = x;\nCREATE MATERIALIZED VIEW m AS SELECT 1; SET spark.executor.cores = 4";
+    let told = found_in(&[("spark-pipeline.yml", spec.as_bytes()), ("a.sql", sql)]);
+    let why = "is fixed when the server starts: each flow that sets it fails in the run";
+    assert_eq!(
+        told,
+        [
+            format!("spark-pipeline.yml:4:3-26 K0303 `spark.sql.warehouse.dir` {why}"),
+            format!("spark-pipeline.yml:5:3-24 K0303 `spark.executor.memory` {why}"),
+            format!("spark-pipeline.yml:6:3-22 K0303 `spark.jars.packages` {why}"),
+            format!("spark-pipeline.yml:7:3-23 K0303 `spark.sql.extensions` {why}"),
+            format!("a.sql:1:1-29 K0303 `spark.sql.extensions` {why}"),
+        ]
+    );
+}
+
+#[test]
+fn partition_columns_must_be_declared() {
+    let view = |columns: &str, clause: &str| {
+        format!("CREATE MATERIALIZED VIEW m ({columns}) {clause} AS SELECT 1 AS id, 2 AS n, 3 AS x")
+    };
+    let check = |clause: &str, expected: &[&str]| expect(&[&view("id INT, n INT, `x y` INT", clause)], expected);
+    check("PARTITIONED BY (n, `x y`)", &[]);
+    check("PARTITIONED BY (nn)", &["K0305 nn"]);
+    check("PARTITIONED BY (n, nosuch)", &["K0305 nosuch"]);
+    check("PARTITIONED BY (n, n)", &[r#"K0305 n ["n"]"#]);
+    check("PARTITIONED BY (N)", &[r#"K0305 N ["n"]"#]);
+    check("PARTITIONED BY (id, n, `x y`)", &["K0305 id, n, `x y`"]);
+    // Delta and the like compare without case, and have columns of their own accord.
+    check("USING delta CLUSTER BY (N)", &[]);
+    check("USING delta CLUSTER BY (nosuch, N)", &["K0305 nosuch"]);
+    // What the server refuses at once is told once.
+    check("USING delta CLUSTER BY (n.a)", &["K0107 n.a"]);
+    // Without declared columns, the query has the word.
+    expect(&["CREATE MATERIALIZED VIEW m PARTITIONED BY (nosuch) AS SELECT 1 AS id"], &[]);
+    // In another catalog, case may not count.
+    expect(&[&view("id INT, n INT", "PARTITIONED BY (N)").replace(" m ", " c.d.m ")], &[]);
+}
+
+#[test]
+fn a_clustered_view_of_files_is_warned_of() {
+    let view = "CREATE MATERIALIZED VIEW m CLUSTER BY (a, b) AS SELECT 1 AS a, 2 AS b, 3 AS c";
+    expect(&[view], &["K0310 a, b"]);
+    expect(&[&view.replace(" CLUSTER", " USING delta CLUSTER")], &[]);
+    expect(&[&view.replace(" m ", " c.d.m ")], &[]);
+    expect(&["CREATE STREAMING TABLE s CLUSTER BY (a) AS SELECT * FROM STREAM raw"], &[]);
+}
+
+/// C012 (c), (d): storages that are probably not meant.
+#[test]
+fn doubtful_storages_are_warned_of() {
+    let codes = |storage: &str, more: &str| {
+        let spec = format!("name: n\nstorage: {storage}\n{more}libraries: [{{glob: {{include: a.sql}}}}]\n");
+        let told =
+            found_in(&[("spark-pipeline.yml", spec.as_bytes()), ("a.sql", b"CREATE MATERIALIZED VIEW m AS SELECT 1")]);
+        let code = |line: &String| line.split(' ').nth(1).unwrap_or_default().to_owned();
+        told.iter().map(code).collect::<Vec<_>>().join(" ")
+    };
+    let remote = "configuration: {spark.remote: 'sc://spark.example.com'}\n";
+    let local = "configuration: {spark.remote: 'sc://localhost:15002'}\n";
+    for (storage, more, expected) in [
+        (".knut/storage", "", ""),
+        (".knut/storage", local, ""),
+        (".knut/storage", remote, "K0412"),
+        ("file:///data/storage", "", ""),
+        ("s3a://bucket/p", remote, ""),
+        ("/data/storage", "", "K0412"),
+        ("st", "", "K0412"),
+        (".knut/warehouse", "", "K0413"),
+        ("./.knut/warehouse/m", "", "K0413"),
+        ("spark-warehouse/x", "", "K0412 K0413"),
+        ("spark-warehouses", "", "K0412"),
+        ("${ROOT}/x", "", "K0410"),
+        ("file://__REPO__/x", "", "K0410"),
+        ("'s3://{bucket}/p'", "", "K0410"),
+        ("~/x", "", "K0410"),
+        ("file:///tmp/a%20b", "", "K0411"),
+    ] {
+        assert_eq!(codes(storage, more), expected, "{storage} {more}");
+    }
+}

@@ -94,7 +94,8 @@ fn table(cursor: &mut Cursor<'_>, kind: DatasetKind) -> Step<SqlDataset> {
     let name_at = cursor.at;
     let name = cursor.name()?;
     let name_span = cursor.span_from(name_at);
-    let columns = if cursor.is_sign("(") { Some(clauses::column_definitions(cursor)?) } else { None };
+    let (columns, declared_columns) =
+        if cursor.is_sign("(") { clauses::column_definitions(cursor)? } else { (None, Vec::new()) };
     let columns_are_given = columns.as_ref().is_some_and(|columns| !columns.is_empty());
     let mut read = Clauses::default();
     if cursor.take(&["USING"]) {
@@ -128,8 +129,10 @@ fn table(cursor: &mut Cursor<'_>, kind: DatasetKind) -> Step<SqlDataset> {
         name,
         if_not_exists,
         columns,
+        declared_columns,
         format: read.format,
         partition_columns: read.partition_columns,
+        has_typed_partitions: read.has_typed_partitions,
         clustering_columns: read.clustering_columns,
         comment: read.comment,
         properties: read.properties,
@@ -185,8 +188,10 @@ fn view(cursor: &mut Cursor<'_>, kind: DatasetKind, replaces: bool) -> Step<SqlD
         name,
         if_not_exists,
         columns,
+        declared_columns: Vec::new(),
         format: None,
         partition_columns: Vec::new(),
+        has_typed_partitions: false,
         clustering_columns: Vec::new(),
         comment: read.comment,
         properties: if is_temporary { BTreeMap::new() } else { read.properties },
