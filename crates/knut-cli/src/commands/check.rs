@@ -8,6 +8,7 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::findings;
 use crate::printer::{Printer, Tone};
+use crate::sarif;
 
 pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
     if let Some(code) = &args.explain {
@@ -18,6 +19,7 @@ pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<ExitCode, F
     match args.format {
         CheckFormat::Human => findings::print(&checkup, found, printer),
         CheckFormat::Json => found.iter().for_each(|finding| printer.result(&findings::json(&checkup, finding))),
+        CheckFormat::Sarif => printer.result(&sarif::log(&checkup)),
         CheckFormat::Github => found.iter().for_each(|finding| printer.result(&findings::github(&checkup, finding))),
     }
     let code = if checkup.has_errors() { ExitCode::Invalid } else { ExitCode::Ok };
