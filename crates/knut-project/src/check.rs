@@ -211,7 +211,12 @@ struct Checked<'a> {
 impl Checked<'_> {
     /// Whether every definition was read, so that what is not here is not there.
     fn is_complete(&self) -> bool {
-        self.files.is_whole && self.definitions.is_complete()
+        let mut statements = self.definitions.files.iter().flat_map(|file| &file.statements);
+        let is_nameless =
+            |content: &SqlContent| matches!(content, SqlContent::Dataset(dataset) if dataset.name.is_none());
+        self.files.is_whole
+            && self.definitions.is_complete()
+            && !statements.any(|statement| is_nameless(&statement.content))
     }
 
     fn sources(&self) -> &[Source] {

@@ -32,6 +32,7 @@ impl Code {
     pub(crate) const STREAM_OF_BATCH_VIEW: Self = Self(209);
     pub(crate) const BATCH_OF_STREAMING_VIEW: Self = Self(210);
     pub(crate) const VIEW_OF_TEMPORARY_VIEW: Self = Self(211);
+    pub(crate) const EMPTY_PIPELINE: Self = Self(212);
     pub(crate) const NAMES_DIFFER_IN_CASE: Self = Self(301);
     pub(crate) const APPENDING_FLOWS: Self = Self(302);
     pub(crate) const STATIC_CONF: Self = Self(303);
@@ -242,6 +243,13 @@ const TABLE: &[Row] = &[
         Error,
         "view of a temporary view",
         "A view in the catalog outlives the pipeline, so it cannot read a temporary view, which does not.",
+    ),
+    (
+        212,
+        Error,
+        "pipeline without tables",
+        "A run needs at least one streaming table, materialized view or view in the catalog. Temporary views alone are gone \
+         with the run, so the server refuses to begin it (RUN_EMPTY_PIPELINE).",
     ),
     (
         301,

@@ -8,10 +8,15 @@ use super::{Checked, FileSpan, Finding};
 use crate::code::Code;
 use crate::sql::{EdgeSource, SqlContent, SqlDataset};
 use crate::suggest::nearest;
+use crate::text::quoted;
+
+/// How many files a message names at most.
+const MAX_NAMED: usize = 10;
 
 pub(super) fn check(checked: &Checked<'_>) -> Vec<Finding> {
     let mut findings = duplicates(checked);
     findings.extend(targets(checked));
+    findings.extend(empty(checked));
     findings.extend(cycle(checked));
     findings.extend(appending_flows(checked));
     findings.extend(names(checked));
@@ -93,6 +98,22 @@ fn targets(checked: &Checked<'_>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// C043: a pipeline in which a run has nothing to make.
+fn empty(checked: &Checked<'_>) -> Option<Finding> {
+    let has_table = checked.definitions.datasets.iter().any(|dataset| dataset.kind != DatasetKind::TemporaryView);
+    if has_table || checked.definitions.files.is_empty() || !checked.is_complete() {
+        return None;
+    }
+    let message = "no file defines a table or a view in the catalog, so there is nothing to run";
+    let files: Vec<String> = checked.definitions.files.iter().take(MAX_NAMED).map(|file| quoted(&file.path)).collect();
+    let more = match checked.definitions.files.len() - files.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let help = format!("add a `CREATE MATERIALIZED VIEW …`; what was read is {}{more}", files.join(", "));
+    Some(Finding::new(Code::EMPTY_PIPELINE, FileSpan { file: 0, range: None }, message).help(help))
 }
 
 /// The first cycle, told at one read with the other reads as related places.

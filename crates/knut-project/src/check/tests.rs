@@ -61,7 +61,10 @@ fn both_places_of_a_duplicate_are_told() {
     let flows =
         "CREATE STREAMING TABLE t USING delta; CREATE FLOW f AS INSERT INTO t BY NAME SELECT * FROM STREAM raw;";
     expect(&[flows, "CREATE FLOW f AS INSERT INTO t BY NAME SELECT * FROM STREAM raw"], &[r#"K0202 f ["f"]"#]);
-    expect(&["CREATE TEMPORARY VIEW raw AS SELECT 1"], &[r#"K0201 raw ["raw"]"#, "K0306 raw"]);
+    expect(
+        &["CREATE TEMPORARY VIEW raw AS SELECT 1; CREATE MATERIALIZED VIEW m AS SELECT 1"],
+        &[r#"K0201 raw ["raw"]"#, "K0306 raw"],
+    );
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn all_files_are_told_of_in_one_run() {
 #[test]
 fn what_another_file_may_define_is_not_missed() {
     let spec = b"name: n\nstorage: file:///s\nlibraries: [{glob: {include: t/**}}]\n";
-    let flow = b"CREATE FLOW f AS INSERT INTO elsewhere BY NAME SELECT * FROM STREAM raw";
+    let flow = b"CREATE FLOW f AS INSERT INTO elsewhere BY NAME SELECT * FROM STREAM raw; CREATE VIEW v AS SELECT 1";
     let whole = found_in(&[("spark-pipeline.yml", spec), ("t/a.sql", flow)]);
     assert_eq!(whole, ["t/a.sql:1:13-14 K0204 the flow f writes into elsewhere, which no file defines"]);
     let broken = found_in(&[("spark-pipeline.yml", spec), ("t/a.sql", flow), ("t/b.sql", b"\xFF")]);

@@ -81,8 +81,12 @@ fn other<T>(cursor: &mut Cursor<'_>, after_create: usize) -> Step<T> {
         return cursor.stop(RefusalReason::Sink, cursor.span());
     }
     if OTHER_KINDS.iter().any(|kind| cursor.is(&[kind])) {
-        let words = format!("CREATE {}", cursor.text().to_uppercase());
-        cursor.at += 1;
+        let mut words = format!("CREATE {}", cursor.text().to_uppercase());
+        let is_temporary = cursor.take_one_of(&["TEMPORARY", "TEMP"]);
+        if is_temporary && OTHER_KINDS.iter().any(|kind| cursor.is(&[kind])) {
+            words = format!("{words} {}", cursor.text().to_uppercase());
+        }
+        cursor.at += usize::from(!is_temporary);
         let span = cursor.span_from(after_create.saturating_sub(1));
         return cursor.stop(RefusalReason::NotADefinition(words), span);
     }
