@@ -57,6 +57,7 @@ mod sql;
 mod storage;
 mod suggest;
 mod text;
+mod unchecked;
 mod yaml;
 
 pub use check::{CheckedFile, Checkup, FileSpan, Finding, check};
@@ -76,3 +77,5 @@ pub use sql::{
 };
 pub use storage::{Storage, StorageError};
 pub use suggest::nearest;
+#[doc(hidden)]
+pub use unchecked::{source_problems, spec_problems};
