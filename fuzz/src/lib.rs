@@ -3,9 +3,7 @@
 //! `cargo +nightly fuzz run TARGET fuzz/corpus/TARGET fuzz/seeds/TARGET` looks for bytes for which it does not.
 //! What it once found belongs into `fuzz/seeds/TARGET`, which `cargo test` in this folder goes through.
 
-use std::path::Path;
-
-use knut_project::{PipelineSpec, SqlContent, query_reads, read_sql, split_sql};
+use knut_project::{Problem, SqlContent, query_reads, read_sql, source_problems, spec_problems, split_sql};
 
 /// A file cut into statements: joined again it is the file, and each statement lies where it says.
 pub fn split(data: &[u8]) {
@@ -22,13 +20,20 @@ pub fn split(data: &[u8]) {
     }
 }
 
-/// A spec read: either all of it, or at least one problem, each with a place inside the text.
+/// A spec read: each problem has words, and a place inside the text.
 pub fn spec(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    let Err(problems) = PipelineSpec::parse(text, "spark-pipeline.yml", Path::new("/project")) else { return };
-    assert!(!problems.problems().is_empty());
-    let n_lines = text.split(['\n', '\r']).count();
-    for problem in problems.problems() {
+    check_problems(data, &spec_problems(data));
+}
+
+/// A `knut.toml` read: as [`spec`].
+pub fn sources(data: &[u8]) {
+    check_problems(data, &source_problems(data));
+}
+
+fn check_problems(data: &[u8], problems: &[Problem]) {
+    let n_lines = data.split(|byte| matches!(byte, b'\n' | b'\r')).count();
+    for problem in problems {
+        assert!(!problem.to_string().is_empty());
         assert!(problem.line.is_none_or(|line| (1..=n_lines + 1).contains(&(line as usize))), "{problem:?}");
         assert!(problem.column.is_none_or(|column| column >= 1), "{problem:?}");
     }
@@ -68,6 +73,11 @@ mod tests {
     #[test]
     fn the_seeds_of_spec() {
         replay(super::spec, "spec", 3);
+    }
+
+    #[test]
+    fn the_seeds_of_sources() {
+        replay(super::sources, "sources", 3);
     }
 
     #[test]

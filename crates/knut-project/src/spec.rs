@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::code::Code;
 use crate::library::{Library, LibraryPattern};
-use crate::problem::{Place, Problem, Problems};
+use crate::problem::{Place, Problem};
 use crate::scalar::PlainType;
 use crate::storage::{Storage, StorageError};
 use crate::suggest::nearest;
@@ -99,33 +99,6 @@ impl Remote {
 impl std::fmt::Debug for Remote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("(hidden)")
-    }
-}
-
-impl PipelineSpec {
-    /// Reads the text of a spec; its `libraries` are checked and not looked up.
-    ///
-    /// `file` names the spec in problems; a relative `storage` is resolved against `root`, which need not exist.
-    ///
-    /// # Errors
-    /// Every problem of the text, each with its line and column.
-    ///
-    /// ```
-    /// use std::path::Path;
-    /// use knut_project::PipelineSpec;
-    ///
-    /// let read = |text| PipelineSpec::parse(text, "spark-pipeline.yml", Path::new("/shop"));
-    /// assert_eq!(read("name: shop\nstorage: state").unwrap().name, "shop");
-    /// assert_eq!(read("naem: shop").unwrap_err().problems().len(), 3);
-    /// ```
-    pub fn parse(text: &str, file: &str, root: &Path) -> Result<Self, Problems> {
-        let reading = read_spec(text, file, root, None);
-        match (reading.spec, Problems::from_list(reading.problems)) {
-            (_, Some(problems)) => Err(problems),
-            (Some(spec), None) => Ok(spec),
-            // Not reached: a spec is only withheld with a reason.
-            (None, None) => Err(Problem::new(file, "the spec cannot be read").into()),
-        }
     }
 }
 
