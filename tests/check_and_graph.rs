@@ -33,6 +33,55 @@ fn for_github() {
     assert_snapshot!(wrong().run(&["check", "--format", "github"]).told());
 }
 
+/// A log that a code scanning service can take: every index and reference in it holds.
+#[test]
+fn for_code_scanning() {
+    let mut project = wrong()
+        .file("transformations/é b#1.sql", "CREATE MATERIALIZED VIEW `größe` AS SELECT '漢🚀' AS x; DROP TABLE x")
+        .file("transformations/c.txt", "");
+    let ran = project.run(&["check", "--format", "sarif"]).expect(3);
+    let log: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&log["version"], log["runs"].as_array().unwrap().len()), (&"2.1.0".into(), 1));
+    let run = &log["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    let ids: std::collections::BTreeSet<_> = rules.iter().map(|rule| rule["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), rules.len(), "each rule once");
+    for rule in rules {
+        assert!(rule["help"]["text"].as_str().is_some_and(|text| text.len() > 20), "{rule}");
+    }
+    let results = run["results"].as_array().unwrap();
+    assert!(results.len() >= 8, "{results:?}");
+    for result in results {
+        let rule = &rules[usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap()];
+        assert_eq!(rule["id"], result["ruleId"]);
+        assert_eq!(rule["defaultConfiguration"]["level"], result["level"]);
+        let related = result["relatedLocations"].as_array();
+        for location in result["locations"].as_array().unwrap().iter().chain(related.into_iter().flatten()) {
+            let place = &location["physicalLocation"];
+            let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+            assert!(uri.is_ascii() && !uri.contains([' ', '#']), "{uri}");
+            let base = place["artifactLocation"]["uriBaseId"].as_str().unwrap();
+            assert!(run["originalUriBaseIds"][base].is_object());
+            let region = &place["region"];
+            let number = |key: &str| region[key].as_u64().unwrap();
+            if region.is_object() {
+                let (start, end) =
+                    ((number("startLine"), number("startColumn")), (number("endLine"), number("endColumn")));
+                assert!((1, 1) <= start && start <= end, "{region}");
+            } else {
+                assert_eq!(uri, "transformations/c.txt");
+            }
+        }
+    }
+    let drop = results.iter().find(|result| result["ruleId"] == "K0101").unwrap();
+    let place = &drop["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "transformations/%C3%A9%20b%231.sql");
+    // In characters, as `columnKind` says: the rocket is one.
+    assert_eq!((&run["columnKind"], &place["region"]["startColumn"]), (&"unicodeCodePoints".into(), &55.into()));
+    let sound = Project::copy_of("examples/orders").run(&["check", "--format", "sarif"]).expect(0);
+    assert!(sound.stdout.contains("\"results\": []"), "{}", sound.told());
+}
+
 #[test]
 fn a_sound_project_passes() {
     assert_snapshot!(Project::copy_of("examples/orders").run(&["check"]).told());

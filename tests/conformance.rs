@@ -1,9 +1,12 @@
 //! The corpus of SQL texts on a real Spark server: that what it says of them is still what is written
 //! down. That knut agrees with what is written down is a test of knut-project.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a step that fails is a failed test")]
 
-use knut_client::PipelinesClient;
+#[path = "conformance/edges.rs"]
+mod edges;
+
+use knut_client::{PipelinesClient, RunOptions};
 use knut_model::DataflowGraph;
 use knut_tests::{Project, workspace};
 
@@ -25,6 +28,10 @@ async fn the_server_still_says_what_is_written_down() {
     let remote = project.run(&["local", "status", "--remote"]).expect(0).stdout.trim().to_owned();
     let client = PipelinesClient::connect(&remote).await.unwrap();
     let wrong = statements(&client).await;
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(static_confs_that_can_be_set(&client).await, Vec::<String>::new());
+    let options = RunOptions::new(format!("file://{}/storage", project.path().display()));
+    let wrong = edges::check(&client, &corpus("queries.toml"), &options).await;
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -52,4 +59,19 @@ async fn statements(client: &PipelinesClient) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// Those confs that `knut check` calls fixed and that the server lets somebody set all the same.
+async fn static_confs_that_can_be_set(client: &PipelinesClient) -> Vec<String> {
+    let path = workspace().join("crates/knut-project/src/check/static_confs.txt");
+    let mut settable = Vec::new();
+    for key in std::fs::read_to_string(path).unwrap().lines() {
+        let confs = [(key.to_owned(), "x".to_owned())].into();
+        let warnings = client.set_confs(&confs).await.unwrap();
+        let is_refused = warnings.iter().any(|warning| warning.contains("CANNOT_MODIFY_"));
+        if !is_refused {
+            settable.push(key.to_owned());
+        }
+    }
+    settable
 }

@@ -41,13 +41,20 @@ fn run_and_kill(project: &Project) {
     assert_eq!(status.code(), None, "it ended by itself: {seen:?}");
 }
 
-/// A client that is killed takes nothing along: another process sees every event of the run, from
-/// the first one on, and its true end.
+/// One server for all of it: each part begins where no run is going on.
 #[test]
-fn a_killed_client_is_followed_by_another_one() {
+fn a_run_outlives_the_process_that_began_it() {
     let mut project = slow();
     project.run(&["local", "start"]).expect(0);
-    run_and_kill(&project);
+    a_killed_client_is_followed_by_another_one(&mut project);
+    a_run_is_cancelled_by_another_process(&mut project);
+    a_run_whose_server_has_ended_is_unknown(&mut project);
+}
+
+/// A client that is killed takes nothing along: another process sees every event of the run, from
+/// the first one on, and its true end.
+fn a_killed_client_is_followed_by_another_one(project: &mut Project) {
+    run_and_kill(project);
     let status = project.run(&["status"]).expect(0);
     assert!(status.stdout.contains("  running  attached run of test on 127.0.0.1:"), "{}", status.told());
     // Meanwhile a second run would write the same tables.
@@ -88,11 +95,8 @@ fn a_detached_run_is_waited_for() {
 }
 
 /// Cancelling from another process: what runs goes on, what waits does not start.
-#[test]
-fn a_run_is_cancelled_by_another_process() {
-    let mut project = slow();
-    project.run(&["local", "start"]).expect(0);
-    run_and_kill(&project);
+fn a_run_is_cancelled_by_another_process(project: &mut Project) {
+    run_and_kill(project);
     let cancelled = project.run(&["cancel"]).expect(0);
     assert!(cancelled.stdout.contains(" is cancelled: the server starts no more flows"), "{}", cancelled.told());
     let attached = project.run(&["attach"]).expect(8);
@@ -103,11 +107,8 @@ fn a_run_is_cancelled_by_another_process() {
 }
 
 /// What the local server knew ends with it, and that is said at once.
-#[test]
-fn a_run_whose_server_has_ended_is_unknown() {
-    let mut project = slow();
-    project.run(&["local", "start"]).expect(0);
-    run_and_kill(&project);
+fn a_run_whose_server_has_ended_is_unknown(project: &mut Project) {
+    run_and_kill(project);
     project.run(&["local", "stop"]).expect(0);
     let start = Instant::now();
     for command in ["attach", "status", "cancel"] {

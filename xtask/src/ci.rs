@@ -30,6 +30,8 @@ enum Step {
     Doc,
     /// Spark is installed for the tests
     Spark,
+    /// What the fuzz targets look for holds for the inputs that are kept
+    Fuzz,
     /// All tests, those on a real Spark server and those in the documentation too
     Test,
 }
@@ -68,6 +70,12 @@ impl Step {
                 run_command(command.env("RUSTDOCFLAGS", "-D warnings"))
             }
             Self::Spark => cargo(root, &["run", "--locked", "--package", "knut-cli", "--", "local", "install"]),
+            Self::Fuzz => {
+                let manifest = ["--manifest-path", "fuzz/Cargo.toml", "--no-default-features"];
+                let mut command = cargo_command(root, &["test", "--locked"]);
+                // What both workspaces build in the same way is built once.
+                run_command(command.args(manifest).env("CARGO_TARGET_DIR", root.join("target")))
+            }
             Self::Test => cargo(root, &["test", "--locked", "--workspace", "--all-features"]),
         }
     }
@@ -89,14 +97,14 @@ fn cargo(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     run_command(&mut cargo_command(root, args))
 }
 
-fn cargo_command(root: &Path, args: &[&str]) -> Command {
+pub(crate) fn cargo_command(root: &Path, args: &[&str]) -> Command {
     // The cargo that runs this, so that all steps use one toolchain.
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(root);
     command
 }
 
-fn run_command(command: &mut Command) -> anyhow::Result<()> {
+pub(crate) fn run_command(command: &mut Command) -> anyhow::Result<()> {
     let shown = format!("{command:?}");
     let status = command.status().with_context(|| format!("cannot run {shown}"))?;
     if !status.success() {

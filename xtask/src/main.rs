@@ -3,6 +3,7 @@
 //! One file per command, named after it: it holds the command's `Args` and a `run` function, and this file only
 //! parses the command line and picks one. Nothing here is needed to build or to use knut.
 
+mod bench;
 mod ci;
 mod regen_proto;
 mod tidy;
@@ -22,6 +23,9 @@ enum Command {
     /// Run some of the steps of `test`
     Ci(ci::Args),
     RegenProto(regen_proto::Args),
+    Bench(bench::Args),
+    #[command(hide = true)]
+    Measure(bench::MeasureArgs),
     /// Check the rules that no compiler checks
     Tidy,
 }
@@ -32,6 +36,8 @@ fn main() -> ExitCode {
         Command::Test => ci::run(root, &ci::Args::default()),
         Command::Ci(args) => ci::run(root, &args),
         Command::RegenProto(args) => regen_proto::run(root, &args),
+        Command::Bench(args) => bench::run(root, &args),
+        Command::Measure(args) => bench::measure(&args),
         Command::Tidy => tidy::run(root),
     };
     match result {

@@ -97,6 +97,8 @@ pub(crate) enum CheckFormat {
     Json,
     /// As annotations of GitHub Actions
     Github,
+    /// As SARIF 2.1.0, for code scanning
+    Sarif,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,5 +1,7 @@
 //! What ends a command early: an error, the exit code that goes with it and what to do next.
 
+use knut_project::{Code, Problem};
+
 use crate::exit_code::ExitCode;
 use crate::hints;
 use crate::printer::{Printer, Tone};
@@ -10,22 +12,36 @@ const MAX_ERRORS: usize = 50;
 /// Why a command ends early.
 pub(crate) struct Failure {
     code: ExitCode,
-    /// One text for each thing that is wrong, with its help.
-    errors: Vec<(String, Option<String>)>,
+    /// What is wrong.
+    errors: Vec<One>,
     /// The last lines of a program that failed.
     output: Vec<String>,
     /// The lines that the error is about, rendered.
     snippet: Option<String>,
 }
 
+/// One thing that is wrong.
+struct One {
+    /// The code that `check --explain` explains; `None` for what no check finds.
+    code: Option<Code>,
+    text: String,
+    help: Option<String>,
+}
+
+impl One {
+    fn new(text: impl Into<String>, help: Option<String>) -> Self {
+        Self { code: None, text: text.into(), help }
+    }
+}
+
 impl Failure {
     pub(crate) fn new(code: ExitCode, text: impl Into<String>) -> Self {
-        Self { code, errors: vec![(text.into(), None)], output: Vec::new(), snippet: None }
+        Self { code, errors: vec![One::new(text, None)], output: Vec::new(), snippet: None }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        if let Some((_, help)) = self.errors.last_mut() {
-            *help = Some(hint.into());
+        if let Some(error) = self.errors.last_mut() {
+            error.help = Some(hint.into());
         }
         self
     }
@@ -44,8 +60,9 @@ impl Failure {
 
     /// Prints everything and gives the code.
     pub(crate) fn print(self, printer: &mut Printer) -> ExitCode {
-        for (text, help) in self.errors.iter().take(MAX_ERRORS) {
-            printer.labelled(Tone::Bad, "error", text);
+        for One { code, text, help } in self.errors.iter().take(MAX_ERRORS) {
+            let label = code.map_or("error".to_owned(), |code| format!("error[{code}]"));
+            printer.labelled(Tone::Bad, &label, text);
             for line in &self.output {
                 printer.detail("log", line);
             }
@@ -84,16 +101,21 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-impl From<knut_project::Problem> for Failure {
-    fn from(problem: knut_project::Problem) -> Self {
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
         knut_project::Problems::from(problem).into()
     }
 }
 
 impl From<knut_project::Problems> for Failure {
     fn from(problems: knut_project::Problems) -> Self {
-        let errors = problems.into_iter().map(|problem| (problem.to_string(), problem.help)).collect();
-        Self { code: ExitCode::Invalid, errors, output: Vec::new(), snippet: None }
+        let one = |problem: Problem| One { code: problem.code, text: problem.to_string(), help: problem.help };
+        Self {
+            code: ExitCode::Invalid,
+            errors: problems.into_iter().map(one).collect(),
+            output: Vec::new(),
+            snippet: None,
+        }
     }
 }
 
@@ -108,7 +130,12 @@ impl From<knut_client::Error> for Failure {
             ErrorKind::Cancelled => ExitCode::Cancelled,
             _ => ExitCode::Unreachable,
         };
-        Self { code, errors: vec![(with_sources(&error), hints::for_error(&error))], output: Vec::new(), snippet: None }
+        Self {
+            code,
+            errors: vec![One::new(with_sources(&error), hints::for_error(&error))],
+            output: Vec::new(),
+            snippet: None,
+        }
     }
 }
 
@@ -122,6 +149,11 @@ impl From<knut_local::Error> for Failure {
             _ => ExitCode::Unreachable,
         };
         let help = error.hint().map(str::to_owned);
-        Self { code, errors: vec![(with_sources(&error), help)], output: error.details().to_vec(), snippet: None }
+        Self {
+            code,
+            errors: vec![One::new(with_sources(&error), help)],
+            output: error.details().to_vec(),
+            snippet: None,
+        }
     }
 }

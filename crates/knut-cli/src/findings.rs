@@ -2,21 +2,21 @@
 
 use std::fmt::Write as _;
 
-use annotate_snippets::{Annotation, AnnotationKind, Element, Level, Renderer, Snippet};
-use knut_project::{FileSpan, Finding, Project, Severity};
+use annotate_snippets::{Annotation, AnnotationKind, Element, Level, Origin, Renderer, Snippet};
+use knut_project::{Checkup, FileSpan, Finding, Severity};
 use knut_viewer::visible;
 
 use crate::printer::Printer;
 
 /// Prints findings with the lines they are about, to stderr.
-pub(crate) fn print(project: &Project, findings: &[Finding], printer: &mut Printer) {
+pub(crate) fn print<'a>(checkup: &Checkup, findings: impl IntoIterator<Item = &'a Finding>, printer: &mut Printer) {
     for finding in findings {
-        printer.rendered(&format!("{}\n", human(project, finding)));
+        printer.rendered(&format!("{}\n", human(checkup, finding)));
     }
 }
 
 /// In the shape that Rust's compiler gave such messages.
-fn human(project: &Project, finding: &Finding) -> String {
+fn human(checkup: &Checkup, finding: &Finding) -> String {
     let level = match finding.code.severity() {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -26,23 +26,27 @@ fn human(project: &Project, finding: &Finding) -> String {
     let mut elements: Vec<Element<'_>> = Vec::new();
     let primary = (&finding.span, None, AnnotationKind::Primary);
     let related = finding.related.iter().map(|(span, what)| (span, Some(one_line(what)), AnnotationKind::Context));
-    // One snippet for each file, with all of its places.
+    // One snippet for each file, with all of its places; a file without places is only named.
     let mut files: Vec<(usize, Vec<Annotation<'_>>)> = Vec::new();
     for (span, label, kind) in [primary].into_iter().chain(related) {
-        let annotation = kind.span(span.range.clone()).label(label);
+        let annotation = span.range.clone().map(|range| kind.span(range).label(label));
         match files.iter_mut().find(|(file, _)| *file == span.file) {
-            Some((_, annotations)) => annotations.push(annotation),
-            None => files.push((span.file, vec![annotation])),
+            Some((_, annotations)) => annotations.extend(annotation),
+            None => files.push((span.file, annotation.into_iter().collect())),
         }
     }
     for (file, annotations) in files {
-        let file = &project.sql_files[file];
-        let snippet =
-            Snippet::source(file.text.as_str()).path(visible(&file.path).into_owned()).annotations(annotations);
-        elements.push(snippet.into());
+        let file = &checkup.files[file];
+        let path = visible(&file.path).into_owned();
+        elements.push(if annotations.is_empty() {
+            Origin::path(path).into()
+        } else {
+            Snippet::source(file.text.as_str()).path(path).annotations(annotations).into()
+        });
     }
     if let Some(help) = &finding.help {
-        elements.push(Level::HELP.message(one_line(help)).into());
+        let lines: Vec<String> = help.split('\n').map(one_line).collect();
+        elements.push(Level::HELP.message(lines.join("\n")).into());
     }
     Renderer::styled().render(&[level.primary_title(message).id(code).elements(elements)])
 }
@@ -52,18 +56,20 @@ fn one_line(text: &str) -> String {
     visible(text).replace(['\n', '\t'], " ")
 }
 
-/// Line and column of a place, both counted from 1, the column in characters.
-pub(crate) fn place(project: &Project, span: &FileSpan) -> (usize, usize) {
-    let before = &project.sql_files[span.file].text[..span.range.start];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}
-
-/// One JSON object on one line.
-pub(crate) fn json(project: &Project, finding: &Finding) -> String {
+/// One JSON object on one line. A finding about a file as a whole has no line and no column.
+pub(crate) fn json(checkup: &Checkup, finding: &Finding) -> String {
     let at = |span: &FileSpan| {
-        let (line, column) = place(project, span);
-        serde_json::json!({ "file": project.sql_files[span.file].path, "line": line, "column": column })
+        let file = &checkup.files[span.file].path;
+        match checkup.places(span) {
+            Some((start, end)) => serde_json::json!({
+                "file": file,
+                "line": start.line,
+                "column": start.column,
+                "end_line": end.line,
+                "end_column": end.column,
+            }),
+            None => serde_json::json!({ "file": file }),
+        }
     };
     let related: Vec<_> =
         finding.related.iter().map(|(span, what)| serde_json::json!({ "at": at(span), "message": what })).collect();
@@ -80,17 +86,16 @@ pub(crate) fn json(project: &Project, finding: &Finding) -> String {
 }
 
 /// An annotation for GitHub's log.
-pub(crate) fn github(project: &Project, finding: &Finding) -> String {
-    let (line, column) = place(project, &finding.span);
+pub(crate) fn github(checkup: &Checkup, finding: &Finding) -> String {
     let escape = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     let property = |text: &str| escape(text).replace(':', "%3A").replace(',', "%2C");
-    let mut text = format!(
-        "::{} file={},line={line},col={column}",
-        word(finding.code.severity()),
-        property(&project.sql_files[finding.span.file].path)
-    );
+    let mut text =
+        format!("::{} file={}", word(finding.code.severity()), property(&checkup.files[finding.span.file].path));
     let help = finding.help.as_deref().map(|help| format!("\n{help}")).unwrap_or_default();
     // Writing to a string cannot fail.
+    if let Some((start, _)) = checkup.places(&finding.span) {
+        let _ = write!(text, ",line={},col={}", start.line, start.column);
+    }
     let _ = write!(
         text,
         ",title={}::{}",

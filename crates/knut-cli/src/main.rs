@@ -13,6 +13,7 @@ mod plain_log;
 mod printer;
 mod report;
 mod runs;
+mod sarif;
 
 use std::process::ExitCode as ProcessExitCode;
 

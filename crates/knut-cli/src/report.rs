@@ -1,6 +1,6 @@
 //! What is said when a run is over: failures with their causes, then one line, then the exit code.
 
-use knut_viewer::{Diagnostic, FailureReason, FlowFailure, FlowState, FlowStatus, RunOutcome, ViewerState};
+use knut_viewer::{Diagnostic, Evidence, FailureReason, FlowFailure, FlowState, FlowStatus, RunOutcome, ViewerState};
 
 use crate::exit_code::ExitCode;
 use crate::hints;
@@ -112,8 +112,14 @@ pub(crate) fn exit_code(state: &ViewerState) -> ExitCode {
         }
         Some(RunOutcome::Failed(diagnostic)) => {
             // Tables are made after the graph resolved: what fails there is no fault of the graph.
+            // Of a run whose messages are lost nobody knows; most graphs resolve.
+            let is_told = state.end_of_run().is_some_and(|end| end.evidence != Evidence::Status);
             let materialized = diagnostic.exception.as_deref().is_some_and(|class| class.contains("Materialization"));
-            if materialized || any(|flow| flow.attempt() > 0) { ExitCode::Failed } else { ExitCode::Unresolved }
+            if !is_told || materialized || any(|flow| flow.attempt() > 0) {
+                ExitCode::Failed
+            } else {
+                ExitCode::Unresolved
+            }
         }
         Some(RunOutcome::Cancelled(_) | RunOutcome::Abandoned(_)) => ExitCode::Cancelled,
         // A verdict has a class or an exception; without one it was the connection.

@@ -62,6 +62,7 @@ async fn heals(fault: Fault, n_before: usize) {
     let calls = server.calls();
     assert_eq!(events, all_events(), "{fault:?} after {n_before}: {calls:?} {end:?}");
     assert_eq!(end, RunEnd::new(RunOutcome::Succeeded, Evidence::ResultComplete), "{fault:?} after {n_before}");
+    assert!(calls.contains(&"ReattachExecute".to_owned()), "{fault:?} after {n_before} was not committed");
     let n_executes = calls.iter().filter(|call| *call == "ExecutePlan").count();
     assert_eq!(n_executes, 1, "{fault:?} after {n_before}: {calls:?}");
     // Nothing was released before the end, for that would have been a kill.

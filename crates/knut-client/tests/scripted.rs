@@ -1,5 +1,5 @@
 //! The client against a server that plays a script.
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a step that fails is a failed test")]
 
 use std::error::Error as _;
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use knut_model::SqlFile;
 
+use crate::code::Code;
 use crate::library::{Library, LibraryPattern};
 use crate::problem::{Place, Problem};
 use crate::text::{self, quoted, reason};
@@ -74,15 +75,19 @@ fn python_problem(spec: &str, libraries: &[Library], python: &[Found]) -> Option
     }
     let names: Vec<String> = python.iter().map(|file| quoted(&file.shown)).collect();
     let message = format!("knut does not run Python definitions yet, and the globs take {}", names.join(", "));
-    let place = libraries.first().map_or(Place { line: 1, column: 1 }, Library::place);
+    let place = libraries.first().map_or(Place::new(1, 1, 0), Library::place);
     let help = "nothing was registered, because the graph would lack what they define: write them in SQL, or move them \
                 out of the globs";
-    Some(Problem::new(spec, message).at(place).help(help))
+    Some(Problem::new(Code::PYTHON_DEFINITIONS, spec, message).at(place).help(help))
 }
 
 fn unsupported(others: &[Found], problems: &mut Vec<Problem>) {
     for file in others.iter().take(MAX_TOLD) {
-        let problem = Problem::new(&*file.shown, "not a definition file: only files that end in `.sql` are read");
+        let problem = Problem::new(
+            Code::NO_DEFINITION_FILE,
+            &*file.shown,
+            "not a definition file: only files that end in `.sql` are read",
+        );
         let help = if file.path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("sql")) {
             "give it the lower-case extension `.sql`: Spark's own client reads no other"
         } else {
@@ -93,7 +98,7 @@ fn unsupported(others: &[Found], problems: &mut Vec<Problem>) {
     if let Some(next) = others.get(MAX_TOLD) {
         let message =
             format!("{} more files are no definition files, this one and those after it", others.len() - MAX_TOLD);
-        problems.push(Problem::new(&*next.shown, message));
+        problems.push(Problem::new(Code::NO_DEFINITION_FILE, &*next.shown, message));
     }
 }
 
@@ -108,7 +113,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn complain(&mut self, message: String, help: String) {
-        self.problems.push(Problem::new(self.spec, message).at(self.library.place()).help(help));
+        self.problems.push(Problem::new(Code::EMPTY_GLOB, self.spec, message).at(self.library.place()).help(help));
     }
 
     fn nothing(&mut self, why: &str, help: &str) {
@@ -151,7 +156,11 @@ impl Walk<'_> {
         while let Some((shown, folder)) = folders.pop() {
             if let Err(error) = self.read_folder(&shown, &folder, &mut folders) {
                 let shown = if shown.is_empty() { "." } else { &shown };
-                self.problems.push(Problem::new(shown, format!("the folder cannot be read: {}", reason(&error))));
+                self.problems.push(Problem::new(
+                    Code::UNREADABLE_FILE,
+                    shown,
+                    format!("the folder cannot be read: {}", reason(&error)),
+                ));
             }
         }
         if self.found.is_empty() && self.problems.len() == n_problems {
@@ -178,7 +187,9 @@ impl Walk<'_> {
             match fs::metadata(&path) {
                 Ok(metadata) if metadata.is_file() && name == PYTHON_CACHE => {}
                 Ok(metadata) if metadata.is_file() && name.to_str().is_none() => {
-                    self.problems.push(Problem::new(shown, "the file's name is not UTF-8").help("rename it"));
+                    self.problems.push(
+                        Problem::new(Code::UNREADABLE_FILE, shown, "the file's name is not UTF-8").help("rename it"),
+                    );
                 }
                 Ok(metadata) if metadata.is_file() => self.found.push(Found { shown, path }),
                 Ok(_) => {}
@@ -186,7 +197,7 @@ impl Walk<'_> {
                 Err(error) => {
                     let message = format!("the file cannot be read: {}", reason(&error));
                     let help = "it is a symbolic link to nothing: mend or remove it";
-                    self.problems.push(Problem::new(shown, message).help(help));
+                    self.problems.push(Problem::new(Code::UNREADABLE_FILE, shown, message).help(help));
                 }
             }
         }

@@ -29,6 +29,7 @@ fn run(root: &Path, includes: &[&str]) -> (Vec<String>, Vec<String>) {
             pattern: LibraryPattern::parse(include).unwrap(),
             line: 5,
             column: 7,
+            end_column: 8,
         })
         .collect();
     let (files, problems) = discover(root, "s.yml", &libraries);
@@ -133,8 +134,13 @@ fn sql_text_is_utf8_and_comes_without_bom() {
     write(root.path(), "t/b.sql", b"SELECT '\xFF'");
     write(root.path(), "t/c.sql", b"SELECT\n\0 1");
     write(root.path(), "t/d.sql", b"\xFF\xFES\0");
-    let libraries =
-        [Library { include: "t/**".into(), pattern: LibraryPattern::Folder("t".into()), line: 1, column: 1 }];
+    let libraries = [Library {
+        include: "t/**".into(),
+        pattern: LibraryPattern::Folder("t".into()),
+        line: 1,
+        column: 1,
+        end_column: 1,
+    }];
     let (files, problems) = discover(root.path(), "s.yml", &libraries);
     assert_eq!(files, [SqlFile { path: "t/a.sql".into(), text: "SELECT\u{a0}1\r\n".into() }]);
     let told: Vec<String> = problems.iter().map(ToString::to_string).collect();

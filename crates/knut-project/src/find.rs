@@ -20,7 +20,8 @@ pub fn find_spec(start: &Path) -> Result<PathBuf, Problem> {
         return Ok(spec);
     }
     let shown = start.display().to_string();
-    let problem = Problem::new(shown, "no spark-pipeline.yml or spark-pipeline.yaml in this folder or any above it");
+    let problem =
+        Problem::without_code(shown, "no spark-pipeline.yml or spark-pipeline.yaml in this folder or any above it");
     let elsewhere = match similar_in(start) {
         Some(name) => format!("`--spec {name}` takes the one here"),
         None => "`--spec PATH` takes one from elsewhere".to_owned(),
@@ -33,8 +34,9 @@ pub fn find_spec(start: &Path) -> Result<PathBuf, Problem> {
 /// # Errors
 /// When one folder has both, or when `start` is relative and there is no current folder.
 pub fn nearest_spec(start: &Path) -> Result<Option<PathBuf>, Problem> {
-    let start = std::path::absolute(start)
-        .map_err(|error| Problem::new(start.display().to_string(), format!("no such folder: {}", reason(&error))))?;
+    let start = std::path::absolute(start).map_err(|error| {
+        Problem::without_code(start.display().to_string(), format!("no such folder: {}", reason(&error)))
+    })?;
     for folder in start.ancestors() {
         if let Some(spec) = spec_in(folder)? {
             return Ok(Some(spec));
@@ -52,14 +54,14 @@ pub fn spec_at(path: &Path) -> Result<PathBuf, Problem> {
     let kind = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) => {
-            let problem = Problem::new(shown, format!("the spec cannot be read: {}", reason(&error)));
+            let problem = Problem::without_code(shown, format!("the spec cannot be read: {}", reason(&error)));
             return Err(problem.help("`--spec` takes a pipeline spec or the folder that has one"));
         }
     };
     if kind.is_dir() {
         let missing = "the folder has no spark-pipeline.yml and no spark-pipeline.yaml";
         return spec_in(path)?.ok_or_else(|| {
-            let problem = Problem::new(shown, missing);
+            let problem = Problem::without_code(shown, missing);
             match similar_in(path) {
                 Some(name) => {
                     problem.help(format!("name the file itself: {}", quoted(&path.join(name).to_string_lossy())))
@@ -68,7 +70,11 @@ pub fn spec_at(path: &Path) -> Result<PathBuf, Problem> {
             }
         });
     }
-    if kind.is_file() { Ok(path.to_owned()) } else { Err(Problem::new(shown, "the spec is not a regular file")) }
+    if kind.is_file() {
+        Ok(path.to_owned())
+    } else {
+        Err(Problem::without_code(shown, "the spec is not a regular file"))
+    }
 }
 
 fn spec_in(folder: &Path) -> Result<Option<PathBuf>, Problem> {
@@ -76,7 +82,7 @@ fn spec_in(folder: &Path) -> Result<Option<PathBuf>, Problem> {
     match (found.next(), found.next()) {
         (Some(_), Some(_)) => {
             let both = SPEC_NAMES.join(" and ");
-            let problem = Problem::new(folder.display().to_string(), format!("the folder has both {both}"));
+            let problem = Problem::without_code(folder.display().to_string(), format!("the folder has both {both}"));
             Err(problem.help("remove one of them, or name one with `--spec`"))
         }
         (first, _) => Ok(first),

@@ -42,7 +42,8 @@ pub fn init(folder: &Path, name: &str) -> Result<Vec<PathBuf>, Problems> {
     // A spec of the other name would make the project one with two specs.
     let in_the_way = files.iter().map(|(path, _)| *path).chain(["spark-pipeline.yaml"]);
     let existing = in_the_way.filter(|path| folder.join(path).symlink_metadata().is_ok()).map(|path| {
-        let problem = Problem::new(folder.join(path).display().to_string(), "the file exists and is not overwritten");
+        let problem =
+            Problem::without_code(folder.join(path).display().to_string(), "the file exists and is not overwritten");
         problem.help("choose another folder, or move the file away")
     });
     if let Some(problems) = Problems::from_list(existing.collect()) {
@@ -57,7 +58,7 @@ pub fn init(folder: &Path, name: &str) -> Result<Vec<PathBuf>, Problems> {
         });
         if let Err(error) = written {
             let message = format!("the file cannot be written: {}", reason(&error));
-            return Err(Problem::new(path.display().to_string(), message).into());
+            return Err(Problem::without_code(path.display().to_string(), message).into());
         }
     }
     Ok(files.into_iter().map(|(path, _)| PathBuf::from(path)).collect())
@@ -75,7 +76,7 @@ fn check_name(name: &str) -> Result<(), Problem> {
     } else {
         return Ok(());
     };
-    let problem = Problem::new(quoted(name), format!("not a fit name for a project: {reason}"));
+    let problem = Problem::without_code(quoted(name), format!("not a fit name for a project: {reason}"));
     Err(problem.help("choose a name such as `my_project`"))
 }
 

@@ -40,6 +40,7 @@
 //! This crate must not know gRPC or an async runtime, and never talks to a server.
 
 mod check;
+mod code;
 mod discover;
 mod find;
 mod init;
@@ -47,6 +48,7 @@ mod library;
 mod picture;
 mod problem;
 mod project;
+mod project_files;
 mod scalar;
 mod source_path;
 mod sources;
@@ -55,9 +57,11 @@ mod sql;
 mod storage;
 mod suggest;
 mod text;
+mod unchecked;
 mod yaml;
 
-pub use check::{Code, FileSpan, Finding, Severity, check};
+pub use check::{CheckedFile, Checkup, FileSpan, Finding, check};
+pub use code::{Code, Severity};
 pub use find::{find_spec, nearest_spec, spec_at};
 pub use init::init;
 pub use library::{Library, LibraryPattern};
@@ -67,9 +71,11 @@ pub use sources::Source;
 pub use spec::{PipelineSpec, Remote};
 pub use sql::{
     Certainty, ColumnChoice, DefinedDataset, DefinedEdge, DefinedFlow, EdgeSource, FilePlace, QueryReads, ReadSource,
-    ReadSqlFile, RefusalReason, SqlAutoCdc, SqlChunk, SqlContent, SqlContext, SqlDataset, SqlDefinitions, SqlFill,
-    SqlFlow, SqlName, SqlQuery, SqlRead, SqlRefusal, SqlStatement, StatementIndex, TextPlace, Verdict, query_reads,
-    read_sql, reported_chunk, reported_place, split_sql,
+    ReadSqlFile, RefusalReason, SqlAutoCdc, SqlChunk, SqlColumn, SqlContent, SqlContext, SqlDataset, SqlDefinitions,
+    SqlFill, SqlFlow, SqlName, SqlQuery, SqlRead, SqlRefusal, SqlStatement, StatementIndex, TextPlace, Verdict,
+    query_reads, read_sql, reported_chunk, reported_place, split_sql,
 };
 pub use storage::{Storage, StorageError};
 pub use suggest::nearest;
+#[doc(hidden)]
+pub use unchecked::{source_problems, spec_problems};

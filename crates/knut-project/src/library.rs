@@ -15,11 +15,13 @@ pub struct Library {
     pub line: u32,
     /// The column in the spec, counted from 1 in characters.
     pub column: u32,
+    /// The column behind its last character on that line.
+    pub end_column: u32,
 }
 
 impl Library {
     pub(crate) fn place(&self) -> Place {
-        Place { line: self.line, column: self.column }
+        Place { line: self.line, column: self.column, end_column: self.end_column }
     }
 }
 

@@ -1,7 +1,9 @@
 //! What is wrong with a project, and where. Rendering with snippets is the caller's work.
 
 use std::fmt;
+use std::ops::Range;
 
+use crate::code::Code;
 use crate::text::visible;
 
 /// A place in a text file.
@@ -11,6 +13,15 @@ pub(crate) struct Place {
     pub(crate) line: u32,
     /// Counted from 1, in characters.
     pub(crate) column: u32,
+    /// The column behind the last character, on the same line; never before `column`.
+    pub(crate) end_column: u32,
+}
+
+impl Place {
+    /// A place with a width in characters.
+    pub(crate) fn new(line: u32, column: u32, width: u32) -> Self {
+        Self { line, column, end_column: column.saturating_add(width) }
+    }
 }
 
 /// Where the lines of a text begin, so that many places in it are found without counting anew.
@@ -25,9 +36,26 @@ impl<'a> Lines<'a> {
         Self { text, starts: starts.collect() }
     }
 
-    /// The line of a byte, counted from 1; the last if the text is shorter.
-    pub(crate) fn line(&self, offset: usize) -> u32 {
-        saturated(self.starts.partition_point(|start| *start <= offset))
+    /// The place of some bytes, up to the end of their first line.
+    pub(crate) fn span(&self, range: Range<usize>) -> Place {
+        let bytes = self.text.as_bytes().get(range.clone()).unwrap_or_default();
+        let line = bytes.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+        let width = line.iter().filter(|byte| (**byte & 0xC0) != 0x80).count();
+        let place = self.place(range.start);
+        Place::new(place.line, place.column, saturated(width))
+    }
+
+    /// The bytes of columns of a line, both counted from 1; the end of the line or the text if it is
+    /// shorter.
+    pub(crate) fn range(&self, line: u32, columns: Range<u32>) -> Range<usize> {
+        let index = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+        let start = self.starts.get(index).copied().unwrap_or(self.text.len());
+        let line = self.text[start..].split('\n').next().unwrap_or_default();
+        let byte = |column: u32| {
+            let n_before = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1);
+            start + line.char_indices().nth(n_before).map_or(line.len(), |(at, _)| at)
+        };
+        byte(columns.start)..byte(columns.end.max(columns.start))
     }
 
     /// The place of a byte; the end if the text is shorter. Takes as long as the line is.
@@ -38,7 +66,7 @@ impl<'a> Lines<'a> {
         let before = &self.text.as_bytes()[start..offset];
         // A byte that continues a character is no character of its own.
         let n_chars = before.iter().filter(|byte| (**byte & 0xC0) != 0x80).count();
-        Place { line: saturated(line), column: saturated(n_chars + 1) }
+        Place::new(saturated(line), saturated(n_chars + 1), 0)
     }
 }
 
@@ -54,12 +82,18 @@ pub(crate) fn saturated(count: usize) -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
+    /// What kind of problem; `None` for what is no matter of a project's content, such as a spec that
+    /// is not found.
+    pub code: Option<Code>,
     /// The file or folder, relative to the project where it lies in one. Exactly as it is named.
     pub file: String,
     /// The line, counted from 1; `None` when the problem is the whole file's.
     pub line: Option<u32>,
     /// The column, counted from 1 in characters; `None` when the problem is the whole file's.
     pub column: Option<u32>,
+    /// The column behind the last character that it is about, on the same line; `column` itself when
+    /// only a point is known, `None` when the problem is the whole file's.
+    pub end_column: Option<u32>,
     /// What is wrong, as a lowercase fragment without full stop.
     pub message: String,
     /// What to do about it; may have several lines. `None` when the message says all.
@@ -67,14 +101,20 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(file: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: Code, file: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { code: Some(code), ..Self::without_code(file, message) }
+    }
+
+    /// A problem that no check of a project can find.
+    pub(crate) fn without_code(file: impl Into<String>, message: impl Into<String>) -> Self {
         let message = visible(&message.into(), |_| false);
-        Self { file: file.into(), line: None, column: None, message, help: None }
+        Self { code: None, file: file.into(), line: None, column: None, end_column: None, message, help: None }
     }
 
     pub(crate) fn at(mut self, place: Place) -> Self {
         self.line = Some(place.line);
         self.column = Some(place.column);
+        self.end_column = Some(place.end_column);
         self
     }
 
@@ -168,10 +208,10 @@ mod tests {
 
     #[test]
     fn a_problem_prints_its_place_and_keeps_its_help_apart() {
-        let problem = Problem::new("a.sql", "odd").at(Place { line: 3, column: 7 }).help("mend it");
+        let problem = Problem::without_code("a.sql", "odd").at(Place::new(3, 7, 2)).help("mend it");
         assert_eq!(problem.to_string(), "a.sql:3:7: odd");
-        assert_eq!(Problem::new("a.sql", "odd").to_string(), "a.sql: odd");
-        let evil = Problem::new("a\u{1B}[2J\n.sql", "od\u{7}d").help("a\u{1B}\nb");
+        assert_eq!(Problem::without_code("a.sql", "odd").to_string(), "a.sql: odd");
+        let evil = Problem::without_code("a\u{1B}[2J\n.sql", "od\u{7}d").help("a\u{1B}\nb");
         assert_eq!(evil.to_string(), r"a\u{1b}[2J\u{a}.sql: od\u{7}d");
         assert_eq!(evil.help.as_deref(), Some("a\\u{1b}\nb"));
     }

@@ -122,24 +122,6 @@ fn a_spec_that_cannot_be_read_is_told() {
     }
 }
 
-/// C012: where Spark will really keep checkpoints is told when it is not where it was asked to.
-#[test]
-fn a_storage_that_spark_will_not_keep_is_warned_of() {
-    let folder = folder(&[
-        ("my project/spark-pipeline.yml", "name: n\nstorage: st\nlibraries: [{glob: {include: a.sql}}]\n"),
-        ("my project/a.sql", "A"),
-    ]);
-    let project = load(&folder.path().join("my project")).unwrap();
-    let root = folder.path().canonicalize().unwrap().display().to_string();
-    assert_eq!(
-        project.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        [format!(
-            "spark-pipeline.yml:2:10: Spark will keep the checkpoints under `file://{root}/my%20project/st`, not under \
-             `file://{root}/my project/st`"
-        )]
-    );
-}
-
 /// C018: the project that `init` writes loads, whatever its name and its folder's.
 #[test]
 fn a_new_project_loads() {

@@ -19,7 +19,8 @@ use knut_model::{Identifier, SourceRead};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::problem::{Lines, Problem};
+use crate::code::Code;
+use crate::problem::{Lines, Place, Problem};
 use crate::source_path::server_path;
 use crate::suggest::nearest;
 use crate::text::quoted;
@@ -42,6 +43,8 @@ pub struct Source {
     pub read: SourceRead,
     /// The line of its header in `knut.toml`, counted from 1.
     pub line: u32,
+    /// Where its name stands.
+    pub(crate) place: Place,
 }
 
 /// Reads `knut.toml`; `file` names it in problems, relative paths are resolved against `root`.
@@ -52,9 +55,9 @@ pub(crate) fn read_sources(text: &str, file: &str, root: &Path) -> (Vec<Source>,
     let mut reader = Reader { lines: Lines::new(text), file, root, problems: Vec::new() };
     for error in errors.iter().take(MAX_SYNTAX_ERRORS) {
         let message = format!("not valid TOML: {}", error.message().trim_end().replace('\n', ", "));
-        let problem = Problem::new(file, message);
+        let problem = Problem::new(Code::TOML_SYNTAX, file, message);
         reader.problems.push(match error.span() {
-            Some(span) => problem.at(reader.lines.place(span.start)),
+            Some(span) => problem.at(reader.lines.span(span)),
             None => problem,
         });
     }
@@ -81,9 +84,9 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn complain(&mut self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
-        let place = self.lines.place(span.start);
-        self.problems.push(Problem::new(self.file, message).at(place).help(help));
+    fn complain(&mut self, code: Code, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
+        let place = self.lines.span(span);
+        self.problems.push(Problem::new(code, self.file, message).at(place).help(help));
     }
 
     fn top(&mut self, table: &DeTable<'_>) -> Vec<Source> {
@@ -96,12 +99,12 @@ impl Reader<'_> {
                     Some(known) => format!("did you mean `{known}`?"),
                     None => "knut.toml holds tables named `[sources.NAME]`".to_owned(),
                 };
-                self.complain(key.span(), message, help);
+                self.complain(Code::UNEXPECTED_KEY, key.span(), message, help);
                 continue;
             }
             let DeValue::Table(tables) = value.get_ref() else {
                 let message = format!("`sources` must be a table, not {}", noun(value.get_ref()));
-                self.complain(value.span(), message, "write each source as a table `[sources.NAME]`");
+                self.complain(Code::BAD_VALUE, value.span(), message, "write each source as a table `[sources.NAME]`");
                 continue;
             };
             for (name, value) in written_order(tables) {
@@ -110,7 +113,12 @@ impl Reader<'_> {
                 match lines.entry(source.name.key(None, None)) {
                     Entry::Occupied(first) => {
                         let message = format!("the source {} is also defined on line {}", source.name, first.get());
-                        self.complain(name.span(), message, "Spark does not tell names apart by upper and lower case");
+                        self.complain(
+                            Code::NAME_OF_SOURCE,
+                            name.span(),
+                            message,
+                            "Spark does not tell names apart by upper and lower case",
+                        );
                     }
                     Entry::Vacant(free) => {
                         free.insert(source.line);
@@ -127,7 +135,12 @@ impl Reader<'_> {
         let name = self.name(key);
         let DeValue::Table(table) = value.get_ref() else {
             let message = format!("the source {shown} must be a table, not {}", noun(value.get_ref()));
-            self.complain(value.span(), message, "write it as a table `[sources.NAME]` with at least `format`");
+            self.complain(
+                Code::BAD_VALUE,
+                value.span(),
+                message,
+                "write it as a table `[sources.NAME]` with at least `format`",
+            );
             return None;
         };
         let n_before = self.problems.len();
@@ -135,7 +148,12 @@ impl Reader<'_> {
         for (key, value) in written_order(table) {
             match (&**key.get_ref(), value.get_ref()) {
                 ("format", DeValue::String(format)) if format.trim().is_empty() => {
-                    self.complain(value.span(), "`format` is empty", "name a data source, such as `csv` or `json`");
+                    self.complain(
+                        Code::BAD_VALUE,
+                        value.span(),
+                        "`format` is empty",
+                        "name a data source, such as `csv` or `json`",
+                    );
                 }
                 ("format", DeValue::String(format)) => read.format = Some(format.to_string()),
                 ("schema", DeValue::String(schema)) => read.schema = Some(schema.to_string()),
@@ -147,7 +165,7 @@ impl Reader<'_> {
                             DeValue::String(text) => read.paths.extend(self.path(text, path.span())),
                             other => {
                                 let message = format!("a path must be a string, not {}", noun(other));
-                                self.complain(path.span(), message, "put it in quotes");
+                                self.complain(Code::BAD_VALUE, path.span(), message, "put it in quotes");
                             }
                         }
                     }
@@ -161,23 +179,28 @@ impl Reader<'_> {
                         _ => "a string",
                     };
                     let message = format!("`{known}` must be {wanted}, not {}", noun(other));
-                    self.complain(value.span(), message, example(known));
+                    self.complain(Code::BAD_VALUE, value.span(), message, example(known));
                 }
                 (unknown, other) => self.unexpected(unknown, key.span(), &shown, other),
             }
         }
         if read.format.is_none() && !table.contains_key("format") {
             let message = format!("the source {shown} has no `format`");
-            self.complain(key.span(), message, "name its data source: `format = \"csv\"`");
+            self.complain(Code::BAD_VALUE, key.span(), message, "name its data source: `format = \"csv\"`");
         }
         if read.streaming && read.paths.len() > 1 {
             let message =
                 format!("the streaming source {shown} has {} paths: Spark streams from one", read.paths.len());
-            self.complain(key.span(), message, "use one folder or a pattern such as `data/{a,b}/*.csv`");
+            self.complain(
+                Code::BAD_VALUE,
+                key.span(),
+                message,
+                "use one folder or a pattern such as `data/{a,b}/*.csv`",
+            );
         }
         let is_good = self.problems.len() == n_before;
-        let line = self.lines.line(key.span().start);
-        name.filter(|_| is_good).map(|name| Source { name, read, line })
+        let place = self.lines.span(key.span());
+        name.filter(|_| is_good).map(|name| Source { name, read, line: place.line, place })
     }
 
     fn name(&mut self, key: &Spanned<std::borrow::Cow<'_, str>>) -> Option<Identifier> {
@@ -185,9 +208,16 @@ impl Reader<'_> {
         match Identifier::parse(key.get_ref()) {
             Ok(name) if name.is_single_part() => return Some(name),
             Ok(name) => {
-                self.complain(key.span(), format!("the source's name {name} has more than one part"), help);
+                self.complain(
+                    Code::NAME_OF_SOURCE,
+                    key.span(),
+                    format!("the source's name {name} has more than one part"),
+                    help,
+                );
             }
-            Err(error) => self.complain(key.span(), format!("bad name of a source: {error}"), help),
+            Err(error) => {
+                self.complain(Code::NAME_OF_SOURCE, key.span(), format!("bad name of a source: {error}"), help);
+            }
         }
         None
     }
@@ -205,14 +235,19 @@ impl Reader<'_> {
                 None => format!("a source has {}; what its data source takes stands in `options`", KEYS.join(", ")),
             },
         };
-        self.complain(span, format!("the source {source} has the unexpected key {}", quoted(unknown)), help);
+        self.complain(
+            Code::UNEXPECTED_KEY,
+            span,
+            format!("the source {source} has the unexpected key {}", quoted(unknown)),
+            help,
+        );
     }
 
     fn path(&mut self, written: &str, span: Range<usize>) -> Option<String> {
         match server_path(self.root, written) {
             Ok(path) => Some(path),
             Err(bad) => {
-                self.complain(span, bad.message, bad.help);
+                self.complain(Code::PATH_OF_SOURCE, span, bad.message, bad.help);
                 None
             }
         }
@@ -239,13 +274,13 @@ impl Reader<'_> {
                     }
                     other => {
                         let message = format!("the option {} must be a string, not {}", quoted(&name), noun(other));
-                        self.complain(value.span(), message, "put its value in quotes");
+                        self.complain(Code::BAD_VALUE, value.span(), message, "put its value in quotes");
                         continue;
                     }
                 };
                 if options.insert(name.clone(), text).is_some() {
                     let message = format!("the option {} is given twice", quoted(&name));
-                    self.complain(key.span(), message, "keep one of them");
+                    self.complain(Code::BAD_VALUE, key.span(), message, "keep one of them");
                 }
             }
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::code::Code;
 use crate::library::{Library, LibraryPattern};
 use crate::problem::{Place, Problem};
 use crate::scalar::PlainType;
@@ -67,8 +68,18 @@ pub(crate) struct SpecReading {
     pub(crate) libraries: Vec<Library>,
     /// Where files can be said to be missing: `libraries`, or the spec's first word.
     pub(crate) libraries_place: Option<Place>,
-    /// Where `storage` stands.
-    pub(crate) storage_place: Option<Place>,
+    /// The spec's own `storage`, if it is fit, and where it stands.
+    pub(crate) storage: Option<(Storage, Place)>,
+    pub(crate) catalog: Option<String>,
+    pub(crate) database: Option<String>,
+    /// The server that it names.
+    pub(crate) remote: Option<Remote>,
+    /// The confs that are right, each with the place of its name.
+    pub(crate) confs: Vec<(String, Place)>,
+    /// Whether the catalog or the database is wrong, so that names may mean other tables.
+    pub(crate) names_bad: bool,
+    /// Whether a field is wrong that says which datasets there are.
+    pub(crate) is_graph_bad: bool,
     /// Whether `libraries` or an entry of it is wrong, so that it may mean more files.
     pub(crate) libraries_bad: bool,
     pub(crate) problems: Vec<Problem>,
@@ -100,10 +111,11 @@ pub(crate) fn read_spec(text: &str, file: &str, root: &Path, storage: Option<Sto
     match document.root {
         Some(top) => reader.top(top, root, storage),
         None if is_yaml => {
-            let problem = Problem::new(file, "the spec is empty: it needs at least `name` and `storage`");
+            let problem =
+                Problem::new(Code::MISSING_FIELD, file, "the spec is empty: it needs at least `name` and `storage`");
             reader.reading.problems.push(problem);
         }
-        None => {}
+        None => reader.reading.is_graph_bad = true,
     }
     let mut reading = reader.reading;
     reading.problems.sort_by_key(|problem| (problem.line, problem.column));
@@ -124,17 +136,20 @@ impl<'a> Reader<'a> {
         self.document.node(id).place
     }
 
-    fn complain(&mut self, id: NodeId, message: impl Into<String>, help: impl Into<String>) {
-        let problem = Problem::new(self.file, message).at(self.place(id)).help(help);
+    fn complain(&mut self, code: Code, id: NodeId, message: impl Into<String>, help: impl Into<String>) {
+        let problem = Problem::new(code, self.file, message).at(self.place(id)).help(help);
         self.reading.problems.push(problem);
     }
 
     fn top(&mut self, top: NodeId, root: &Path, storage: Option<Storage>) {
+        // What stood in a broken place may have been any field.
+        self.reading.names_bad = !self.reading.problems.is_empty();
         let Value::Mapping(entries) = &self.document.node(top).value else {
             if !self.document.is_bad(top) {
                 let message = format!("the spec is {}, not a mapping of fields", self.document.noun(top));
-                self.complain(top, message, "it needs at least `name: …` and `storage: …`");
+                self.complain(Code::WRONG_TYPE, top, message, "it needs at least `name: …` and `storage: …`");
             }
+            self.reading.is_graph_bad = true;
             return;
         };
         let mut fields: BTreeMap<&str, (NodeId, NodeId)> = BTreeMap::new();
@@ -147,14 +162,20 @@ impl<'a> Reader<'a> {
             }
         }
         self.reading.libraries_place = Some(self.place(fields.get("libraries").map_or(top, |(key, _)| *key)));
-        self.reading.storage_place = fields.get("storage").map(|(_, value)| self.place(*value));
+        // An unexpected field may be a misspelt one.
+        self.reading.is_graph_bad |= !self.reading.problems.is_empty();
 
         let name = self.required(top, &fields, "name", "name: my_pipeline");
         let storage = storage.or_else(|| self.storage(top, &fields, root));
+        let n_before = self.reading.problems.len();
         let catalog = self.optional(&fields, "catalog");
         let database = self.database(&fields);
+        self.reading.names_bad |= self.reading.problems.len() > n_before;
+        self.reading.is_graph_bad |= self.reading.names_bad;
+        (self.reading.catalog, self.reading.database) = (catalog.map(str::to_owned), database.map(str::to_owned));
         let mut configuration = self.configuration(&fields);
-        let remote = configuration.remove(REMOTE_CONF);
+        let remote = configuration.remove(REMOTE_CONF).map(Remote);
+        self.reading.remote.clone_from(&remote);
         let libraries = self.libraries(&fields);
         self.reading.libraries.clone_from(&libraries);
         self.reading.spec = name.zip(storage).map(|(name, storage)| PipelineSpec {
@@ -163,18 +184,23 @@ impl<'a> Reader<'a> {
             catalog: catalog.map(str::to_owned),
             database: database.map(str::to_owned),
             configuration,
-            remote: remote.map(Remote),
+            remote,
             libraries,
         });
     }
 
     fn storage(&mut self, top: NodeId, fields: &BTreeMap<&str, (NodeId, NodeId)>, root: &Path) -> Option<Storage> {
         let written = self.required(top, fields, "storage", "storage: .knut/storage")?;
+        let place = fields.get("storage").map_or(Place::new(1, 1, 0), |(_, value)| self.place(*value));
         match Storage::resolve(written, root) {
-            Ok(storage) => Some(storage),
+            Ok(storage) => {
+                self.reading.storage = Some((storage.clone(), place));
+                Some(storage)
+            }
             Err(error) => {
-                let place = self.reading.storage_place.unwrap_or(Place { line: 1, column: 1 });
-                let problem = Problem::new(self.file, error.to_string()).at(place).help(storage_help(&error));
+                let problem = Problem::new(Code::UNFIT_STORAGE, self.file, error.to_string())
+                    .at(place)
+                    .help(storage_help(&error));
                 self.reading.problems.push(problem);
                 None
             }
@@ -195,7 +221,7 @@ impl<'a> Reader<'a> {
                 None => format!("the fields are {}", FIELDS.join(", ")),
             },
         };
-        self.complain(key, format!("unexpected field {}", quoted(text)), help);
+        self.complain(Code::UNEXPECTED_FIELD, key, format!("unexpected field {}", quoted(text)), help);
     }
 
     fn required(
@@ -206,12 +232,17 @@ impl<'a> Reader<'a> {
         example: &str,
     ) -> Option<&'a str> {
         let Some((key, value)) = fields.get(name).copied() else {
-            self.complain(top, format!("the field `{name}` is missing"), format!("add a line such as `{example}`"));
+            self.complain(
+                Code::MISSING_FIELD,
+                top,
+                format!("the field `{name}` is missing"),
+                format!("add a line such as `{example}`"),
+            );
             return None;
         };
         let is_blank = self.document.string(value).is_some_and(|text| text.trim().is_empty());
         if self.document.is_null(value) || is_blank {
-            self.complain(key, format!("`{name}` is empty"), format!("write it as `{example}`"));
+            self.complain(Code::MISSING_FIELD, key, format!("`{name}` is empty"), format!("write it as `{example}`"));
             return None;
         }
         self.text(name, value)
@@ -225,7 +256,12 @@ impl<'a> Reader<'a> {
         }
         let text = self.text(name, value)?;
         if text.trim().is_empty() {
-            self.complain(value, format!("`{name}` is empty"), "give it a value or remove the line");
+            self.complain(
+                Code::MISSING_FIELD,
+                value,
+                format!("`{name}` is empty"),
+                "give it a value or remove the line",
+            );
             return None;
         }
         Some(text)
@@ -244,12 +280,12 @@ impl<'a> Reader<'a> {
                     quoted(text),
                     plain_type.noun()
                 );
-                self.complain(value, message, format!("put it in quotes: `{name}: \"{text}\"`"));
+                self.complain(Code::WRONG_TYPE, value, message, format!("put it in quotes: `{name}: \"{text}\"`"));
             }
             Value::Bad => {}
             _ => {
                 let message = format!("{} must be a string, not {}", quoted(name), self.document.noun(value));
-                self.complain(value, message, format!("write it as `{name}: …` on one line"));
+                self.complain(Code::WRONG_TYPE, value, message, format!("write it as `{name}: …` on one line"));
             }
         }
         None
@@ -263,7 +299,7 @@ impl<'a> Reader<'a> {
             && let Some((key, _)) = fields.get("schema")
         {
             let message = format!("`schema` is {} but `database` is {}", quoted(schema), quoted(database));
-            self.complain(*key, message, "the two fields mean the same: keep one");
+            self.complain(Code::SCHEMA_AND_DATABASE, *key, message, "the two fields mean the same: keep one");
         }
         database.or(schema)
     }
@@ -274,10 +310,15 @@ impl<'a> Reader<'a> {
         let Value::Mapping(entries) = &self.document.node(value).value else {
             if self.document.is_null(value) {
                 let help = "put confs under it, remove it, or write `configuration: {}`";
-                self.complain(key, "`configuration` is empty", help);
+                self.complain(Code::MISSING_FIELD, key, "`configuration` is empty", help);
             } else if !self.document.is_bad(value) {
                 let message = format!("`configuration` must be a mapping, not {}", self.document.noun(value));
-                self.complain(value, message, "write it as\nconfiguration:\n  spark.sql.shuffle.partitions: \"4\"");
+                self.complain(
+                    Code::WRONG_TYPE,
+                    value,
+                    message,
+                    "write it as\nconfiguration:\n  spark.sql.shuffle.partitions: \"4\"",
+                );
             }
             return confs;
         };
@@ -286,15 +327,17 @@ impl<'a> Reader<'a> {
                 if let Value::Scalar { text, plain_type } = &self.document.node(*key).value {
                     let noun = plain_type.noun();
                     let message = format!("a conf's name must be a string, but YAML reads {} as {noun}", quoted(text));
-                    self.complain(*key, message, "put it in quotes");
+                    self.complain(Code::WRONG_TYPE, *key, message, "put it in quotes");
                 }
                 continue;
             };
             if self.document.is_null(*value) {
                 let message = format!("the conf {} has no value", quoted(name));
-                self.complain(*key, message, format!("write `{name}: \"\"` for an empty one"));
+                self.complain(Code::MISSING_FIELD, *key, message, format!("write `{name}: \"\"` for an empty one"));
             } else if let Some(text) = self.text(name, *value) {
                 confs.insert(name.to_owned(), text.to_owned());
+                let place = self.place(*key);
+                self.reading.confs.push((name.to_owned(), place));
             }
         }
         confs
@@ -312,11 +355,11 @@ impl<'a> Reader<'a> {
             }
             Value::Bad => {}
             Value::Scalar { plain_type: PlainType::Null, .. } => {
-                self.complain(key, "`libraries` is empty", ENTRY_SHAPE);
+                self.complain(Code::MALFORMED_LIBRARY, key, "`libraries` is empty", ENTRY_SHAPE);
             }
             _ => {
                 let message = format!("`libraries` must be a list, not {}", self.document.noun(value));
-                self.complain(value, message, ENTRY_SHAPE);
+                self.complain(Code::MALFORMED_LIBRARY, value, message, ENTRY_SHAPE);
             }
         }
         self.reading.libraries_bad = self.reading.problems.len() > n_before || self.document.is_bad(value);
@@ -332,17 +375,22 @@ impl<'a> Reader<'a> {
             if !self.document.is_bad(include) {
                 let noun = self.document.noun(include);
                 let one_each = "write one entry for each\n- glob:\n    include: transformations/**";
-                self.complain(include, format!("`include` in {what} must be a string, not {noun}"), one_each);
+                self.complain(
+                    Code::MALFORMED_LIBRARY,
+                    include,
+                    format!("`include` in {what} must be a string, not {noun}"),
+                    one_each,
+                );
             }
             return None;
         };
         match LibraryPattern::parse(text) {
             Ok(pattern) => {
-                let Place { line, column } = self.place(include);
-                Some(Library { include: text.to_owned(), pattern, line, column })
+                let Place { line, column, end_column } = self.place(include);
+                Some(Library { include: text.to_owned(), pattern, line, column, end_column })
             }
             Err(bad) => {
-                self.complain(include, format!("{}, in {what}", bad.message), bad.help);
+                self.complain(Code::REFUSED_GLOB, include, format!("{}, in {what}", bad.message), bad.help);
                 None
             }
         }
@@ -356,11 +404,16 @@ impl<'a> Reader<'a> {
                 Value::Bad => {}
                 Value::Scalar { text, plain_type: PlainType::Text } if LibraryPattern::parse(text).is_ok() => {
                     let message = format!("{what} is a string, not a mapping with `{wanted}`");
-                    self.complain(id, message, format!("write it as\n- glob:\n    include: {text}"));
+                    self.complain(
+                        Code::MALFORMED_LIBRARY,
+                        id,
+                        message,
+                        format!("write it as\n- glob:\n    include: {text}"),
+                    );
                 }
                 _ => {
                     let message = format!("{what} is {}, not a mapping with `{wanted}`", document.noun(id));
-                    self.complain(id, message, ENTRY_SHAPE);
+                    self.complain(Code::MALFORMED_LIBRARY, id, message, ENTRY_SHAPE);
                 }
             }
             return None;
@@ -380,12 +433,12 @@ impl<'a> Reader<'a> {
                         }
                         _ => ENTRY_SHAPE.to_owned(),
                     };
-                    self.complain(*key, message, help);
+                    self.complain(Code::MALFORMED_LIBRARY, *key, message, help);
                 }
             }
         }
         if found.is_none() && !is_other {
-            self.complain(id, format!("{what} has no `{wanted}`"), ENTRY_SHAPE);
+            self.complain(Code::MALFORMED_LIBRARY, id, format!("{what} has no `{wanted}`"), ENTRY_SHAPE);
         }
         found
     }

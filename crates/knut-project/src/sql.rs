@@ -30,7 +30,8 @@ pub use refusal::{RefusalReason, SqlRefusal};
 pub use reported::{reported_chunk, reported_place};
 pub use split::{SqlChunk, TextPlace, split_sql};
 pub use statement::{
-    ColumnChoice, SqlAutoCdc, SqlContent, SqlDataset, SqlFill, SqlFlow, SqlName, SqlQuery, SqlStatement, Verdict,
+    ColumnChoice, SqlAutoCdc, SqlColumn, SqlContent, SqlDataset, SqlFill, SqlFlow, SqlName, SqlQuery, SqlStatement,
+    Verdict,
 };
 
 #[cfg(test)]

@@ -19,12 +19,14 @@ pub struct Storage {
 impl Storage {
     /// Reads a `storage`; a path without a scheme is resolved against `base`, an absolute folder.
     ///
-    /// A URI passes exactly as written.
+    /// A URI passes exactly as written, but without line ends behind it.
     ///
     /// # Errors
     /// When it is empty, begins with `~`, holds a placeholder that nobody filled in, or `base` is
     /// not UTF-8.
     pub fn resolve(written: &str, base: &Path) -> Result<Self, StorageError> {
+        // A literal block of YAML ends with a line feed that nobody means.
+        let written = written.trim_end_matches(['\r', '\n']);
         if written.trim().is_empty() {
             return Err(StorageError::Empty);
         }

@@ -4,10 +4,14 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::code::Code;
 use crate::problem::{Lines, Problem};
 
 /// The longest piece of somebody's file that a message repeats, in characters.
 const MAX_QUOTED_CHARS: usize = 120;
+
+/// The byte order mark of UTF-8.
+const BOM: &[u8] = &[0xEF, 0xBB, 0xBF];
 
 /// Reads a text file, without its byte order mark.
 ///
@@ -16,26 +20,36 @@ const MAX_QUOTED_CHARS: usize = 120;
 pub(crate) fn read(path: &Path, shown: &str, max_bytes: u64) -> Result<String, Problem> {
     // A named pipe would be waited for without end.
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(Problem::new(shown, "this is not a regular file"));
+        return Err(Problem::new(Code::UNREADABLE_FILE, shown, "this is not a regular file"));
     }
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes));
     if let Err(error) = read {
-        return Err(Problem::new(shown, format!("the file cannot be read: {}", reason(&error))));
+        return Err(Problem::new(Code::UNREADABLE_FILE, shown, format!("the file cannot be read: {}", reason(&error))));
     }
     if u64::try_from(bytes.len()).is_ok_and(|n_bytes| n_bytes > max_bytes) {
-        return Err(Problem::new(shown, format!("the file is larger than {max_bytes} bytes")));
+        return Err(Problem::new(Code::UNREADABLE_FILE, shown, format!("the file is larger than {max_bytes} bytes")));
     }
     decode(&bytes, shown).map(str::to_owned)
 }
 
+/// The beginning of a file that is not UTF-8, to be shown; `None` if it cannot be read.
+pub(crate) fn read_lossy(path: &Path, max_bytes: u64) -> Option<String> {
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(max_bytes).read_to_end(&mut bytes).ok()?;
+    let body = bytes.strip_prefix(BOM).unwrap_or(&bytes);
+    Some(String::from_utf8_lossy(body).into_owned())
+}
+
 /// Takes bytes as UTF-8, without a byte order mark.
 pub(crate) fn decode<'a>(bytes: &'a [u8], shown: &str) -> Result<&'a str, Problem> {
-    const BOM: &[u8] = &[0xEF, 0xBB, 0xBF];
     let save = "save the file as UTF-8";
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         let message = "the file is UTF-16, not UTF-8: a UTF-16 byte order mark stands at byte offset 0";
-        return Err(Problem::new(shown, message).help(save));
+        return Err(Problem::new(Code::NOT_UTF8, shown, message).help(save));
     }
     let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
     let body = &bytes[start..];
@@ -43,7 +57,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], shown: &str) -> Result<&'a str, Proble
     let nul = body.iter().position(|byte| *byte == 0);
     let Some(first) = invalid.into_iter().chain(nul).min() else {
         // Decoded anew, because the borrow of the first result ends with its error.
-        return std::str::from_utf8(body).map_err(|_| Problem::new(shown, "the file is not UTF-8"));
+        return std::str::from_utf8(body).map_err(|_| Problem::new(Code::NOT_UTF8, shown, "the file is not UTF-8"));
     };
     let message = match body[first] {
         0 if first <= 1 => format!("a NUL byte stands at byte offset {}: the file looks like UTF-16", start + first),
@@ -53,7 +67,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], shown: &str) -> Result<&'a str, Proble
         }
     };
     let before = std::str::from_utf8(&body[..first]).unwrap_or_default();
-    Err(Problem::new(shown, message).at(Lines::new(before).place(before.len())).help(save))
+    Err(Problem::new(Code::NOT_UTF8, shown, message).at(Lines::new(before).place(before.len())).help(save))
 }
 
 /// An error of the file system in the words of this crate's messages.

@@ -9,8 +9,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
+use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
+use crate::code::Code;
 use crate::problem::{Place, Problem, saturated};
 use crate::scalar::PlainType;
 use crate::text::quoted;
@@ -91,12 +92,17 @@ pub(crate) fn parse(text: &str, file: &str) -> (Document, Vec<Problem>) {
     while let Some(event) = parser.next_event() {
         match event {
             Ok((event, span)) => {
-                if !composer.take(event, place(span.start)) {
+                if !composer.take(event, place(span)) {
                     break;
                 }
             }
             Err(error) => {
-                composer.problems.push(syntax_problem(text, file, error.info(), place(*error.marker())));
+                composer.problems.push(syntax_problem(
+                    text,
+                    file,
+                    error.info(),
+                    place(Span::new(*error.marker(), *error.marker())),
+                ));
                 // What was read so far may lack anything, so that complaints about it would mislead.
                 composer.document.root = None;
                 break;
@@ -116,16 +122,18 @@ fn syntax_problem(text: &str, file: &str, info: &str, place: Place) -> Problem {
     match tab_line().filter(|_| info.contains("tab")) {
         Some((index, line)) => {
             let column = line.chars().position(|c| c == '\t').unwrap_or_default() + 1;
-            let place = Place { line: saturated(index + 1), column: saturated(column) };
-            let problem = Problem::new(file, "not valid YAML: a tab stands in the indentation");
+            let place = Place::new(saturated(index + 1), saturated(column), 1);
+            let problem = Problem::new(Code::SPEC_SYNTAX, file, "not valid YAML: a tab stands in the indentation");
             problem.at(place).help("indent with spaces")
         }
-        None => Problem::new(file, format!("not valid YAML: {info}")).at(place),
+        None => Problem::new(Code::SPEC_SYNTAX, file, format!("not valid YAML: {info}")).at(place),
     }
 }
 
-fn place(marker: Marker) -> Place {
-    Place { line: saturated(marker.line().max(1)), column: saturated(marker.col() + 1) }
+/// The place of a node. The width of one of several lines is not known: one column.
+fn place(span: Span) -> Place {
+    let width = if span.start.line() == span.end.line() { span.end.col().saturating_sub(span.start.col()) } else { 1 };
+    Place::new(saturated(span.start.line().max(1)), saturated(span.start.col() + 1), saturated(width))
 }
 
 /// A collection whose end has not come yet.
@@ -188,7 +196,7 @@ impl Composer<'_> {
     }
 
     fn complain(&mut self, place: Place, message: impl Into<String>) {
-        self.problems.push(Problem::new(self.file, message).at(place));
+        self.problems.push(Problem::new(Code::SPEC_SYNTAX, self.file, message).at(place));
     }
 
     /// What a scalar means, by its style and its tag.
@@ -226,7 +234,11 @@ impl Composer<'_> {
             Some(name) => format!("!!{name}"),
             None => format!("{}{}", tag.handle, tag.suffix),
         };
-        let problem = Problem::new(self.file, format!("the tag {} is not allowed in a spec", quoted(&written)));
+        let problem = Problem::new(
+            Code::SPEC_SYNTAX,
+            self.file,
+            format!("the tag {} is not allowed in a spec", quoted(&written)),
+        );
         self.problems.push(problem.at(place).help("a spec holds only strings, lists and mappings"));
     }
 

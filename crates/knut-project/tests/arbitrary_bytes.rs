@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use knut_project::Project;
+use knut_project::{Project, check, source_problems, spec_problems};
 use proptest::prelude::*;
 
 /// Bytes, and text that gets further into a reader than bytes do.
@@ -118,12 +118,24 @@ proptest! {
         toml in prop::option::of(knut_toml()),
         sql in prop::collection::vec(any::<u8>(), 0..50),
     ) {
+        let toml_problems = toml.as_deref().map(source_problems).unwrap_or_default();
+        let problems: Vec<_> = spec_problems(&spec).into_iter().chain(toml_problems).collect();
+        prop_assert!(problems.iter().all(|problem| problem.code.is_some()), "{problems:?}");
         let folder = tempfile::tempdir()?;
         fs::create_dir(folder.path().join("t"))?;
         fs::write(folder.path().join("t/a.sql"), sql)?;
         fs::write(folder.path().join("s.yml"), spec)?;
         if let Some(toml) = toml {
             fs::write(folder.path().join("knut.toml"), toml)?;
+        }
+        let checkup = check(&folder.path().join("s.yml"), None);
+        prop_assert_eq!(checkup.project.is_some(), Project::load(&folder.path().join("s.yml")).is_ok());
+        for finding in &checkup.findings {
+            for span in [&finding.span].into_iter().chain(finding.related.iter().map(|(span, _)| span)) {
+                let text = &checkup.files[span.file].text;
+                let is_in_text = span.range.clone().is_none_or(|range| text.get(range).is_some());
+                prop_assert!(is_in_text && checkup.places(span).is_some() == span.range.is_some(), "{finding:?}");
+            }
         }
         match Project::load(&folder.path().join("s.yml")) {
             Ok(project) => drop(project.graph()),

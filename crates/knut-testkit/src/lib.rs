@@ -6,6 +6,7 @@
 #![expect(clippy::missing_panics_doc, reason = "every panic here is a failed test")]
 
 pub mod proxy;
+pub mod raw;
 pub mod recording;
 pub mod scripted;
 pub mod state_text;

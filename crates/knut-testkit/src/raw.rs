@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use h2::server::SendResponse;
 use h2::SendStream;
+use h2::server::SendResponse;
 use http::{HeaderMap, HeaderValue, Request, Response};
 use knut_proto::spark::connect as proto;
 use prost::Message;
@@ -146,10 +146,13 @@ async fn call(
         }
         "AnalyzePlan" => {
             let version = proto::analyze_plan_response::SparkVersion { version: "4.3.0".to_owned() };
-            unary(&mut respond, &proto::AnalyzePlanResponse {
-                result: Some(proto::analyze_plan_response::Result::SparkVersion(version)),
-                ..Default::default()
-            });
+            unary(
+                &mut respond,
+                &proto::AnalyzePlanResponse {
+                    result: Some(proto::analyze_plan_response::Result::SparkVersion(version)),
+                    ..Default::default()
+                },
+            );
         }
         "ReleaseExecute" => unary(&mut respond, &proto::ReleaseExecuteResponse::default()),
         "GetStatus" => {
@@ -259,49 +262,44 @@ async fn commit(
 ) {
     // What was sent before is on its way.
     tokio::time::sleep(Duration::from_millis(10)).await;
-    let open = |respond: &mut SendResponse<Bytes>| {
-        stream.or_else(|| respond.send_response(head(200).body(()).unwrap(), false).ok())
-    };
-    let half = || {
-        let whole = framed(&event("half", "never seen"));
-        whole.slice(..whole.len() / 2)
-    };
-    match fault {
-        Fault::HalfAMessageAndOk => {
-            if let Some(mut stream) = open(respond) {
-                let _ = stream.send_data(half(), false);
-                let _ = stream.send_trailers(ok());
-            }
-        }
-        Fault::HalfAMessage => {
-            if let Some(mut stream) = open(respond) {
-                let _ = stream.send_data(half(), true);
-            }
-        }
-        Fault::NoTrailers => {
-            if let Some(mut stream) = open(respond) {
-                let _ = stream.send_data(Bytes::new(), true);
-            }
-        }
-        Fault::TooLarge => {
-            if let Some(mut stream) = open(respond) {
-                let length = (1_u32 << 30).to_be_bytes();
-                let _ = stream.send_data([&[0], length.as_slice()].concat().into(), false);
-                std::future::pending::<()>().await;
-            }
-        }
-        Fault::ResetStream(reason) => match stream {
+    if let Fault::ResetStream(reason) = fault {
+        return match stream {
             Some(mut stream) => stream.send_reset(reason),
             None => respond.send_reset(reason),
-        },
+        };
+    }
+    // Kept to the end: a stream that is dropped is reset.
+    let mut stream = match (fault, stream) {
+        (Fault::Silence | Fault::Fin | Fault::Reset | Fault::GoAway(_), stream) => stream,
+        (_, Some(stream)) => Some(stream),
+        (_, None) => respond.send_response(head(200).body(()).unwrap(), false).ok(),
+    };
+    let mut send = |bytes: Bytes, is_end: bool| {
+        if let Some(stream) = &mut stream {
+            // The client may have gone.
+            let _ = stream.send_data(bytes, is_end);
+        }
+    };
+    let whole = framed(&event("half", "never seen"));
+    let half = whole.slice(..whole.len() / 2);
+    match fault {
+        Fault::HalfAMessageAndOk => {
+            send(half, false);
+            if let Some(stream) = &mut stream {
+                let _ = stream.send_trailers(ok());
+            }
+            return;
+        }
+        Fault::HalfAMessage => return send(half, true),
+        Fault::NoTrailers => return send(Bytes::new(), true),
+        Fault::TooLarge => send([&[0], (1_u32 << 30).to_be_bytes().as_slice()].concat().into(), false),
         Fault::Fin | Fault::Reset => {
             let _ = orders.send(Order::Close).await;
-            std::future::pending::<()>().await;
         }
         Fault::GoAway(reason) => {
             let _ = orders.send(Order::GoAway(reason)).await;
-            std::future::pending::<()>().await;
         }
-        Fault::Silence | Fault::Page(_) | Fault::Status(_) => std::future::pending::<()>().await,
+        Fault::ResetStream(_) | Fault::Silence | Fault::Page(_) | Fault::Status(_) => {}
     }
+    std::future::pending::<()>().await;
 }

@@ -28,7 +28,7 @@ pub use flow::{FlowFailure, FlowState, FlowStatus};
 pub use stage::StageState;
 pub use state::{FlowChange, FlowId, RunPhase, ViewerState};
 pub use update::{
-    ConnectionChange, DatasetNode, Evidence, ExecutionProgress, FlowNode, GraphDefined, PipelineEvent, RunEnd, RunOutcome, RunStarted,
-    StageProgress, UpdateKind, ViewerUpdate,
+    ConnectionChange, DatasetNode, Evidence, ExecutionProgress, FlowNode, GraphDefined, PipelineEvent, RunEnd,
+    RunOutcome, RunStarted, StageProgress, UpdateKind, ViewerUpdate,
 };
 pub use visible::visible;

@@ -1,6 +1,6 @@
 //! `knut check`: everything that is wrong with a project, without a server.
 
-use knut_project::{Code, Finding, Project, Severity};
+use knut_project::{Code, Severity};
 
 use super::spec_path;
 use crate::args::{CheckArgs, CheckFormat};
@@ -8,22 +8,21 @@ use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::findings;
 use crate::printer::{Printer, Tone};
+use crate::sarif;
 
 pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
     if let Some(code) = &args.explain {
         return explain(code, printer);
     }
-    let project = Project::load(&spec_path(&args.project)?)?;
-    for warning in &project.warnings {
-        printer.labelled(Tone::Doubtful, "warning", &warning.to_string());
-    }
-    let found = knut_project::check(&project);
+    let checkup = knut_project::check(&spec_path(&args.project)?, None);
+    let found = &checkup.findings;
     match args.format {
-        CheckFormat::Human => findings::print(&project, &found, printer),
-        CheckFormat::Json => found.iter().for_each(|finding| printer.result(&findings::json(&project, finding))),
-        CheckFormat::Github => found.iter().for_each(|finding| printer.result(&findings::github(&project, finding))),
+        CheckFormat::Human => findings::print(&checkup, found, printer),
+        CheckFormat::Json => found.iter().for_each(|finding| printer.result(&findings::json(&checkup, finding))),
+        CheckFormat::Sarif => printer.result(&sarif::log(&checkup)),
+        CheckFormat::Github => found.iter().for_each(|finding| printer.result(&findings::github(&checkup, finding))),
     }
-    let code = if has_errors(&found) { ExitCode::Invalid } else { ExitCode::Ok };
+    let code = if checkup.has_errors() { ExitCode::Invalid } else { ExitCode::Ok };
     if args.format == CheckFormat::Human {
         let n_of = |severity| found.iter().filter(|finding| finding.code.severity() == severity).count();
         let (n_errors, n_warnings) = (n_of(Severity::Error), n_of(Severity::Warning));
@@ -32,11 +31,6 @@ pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<ExitCode, F
         printer.toned_result("check ", tone, word, &counts);
     }
     Ok(code)
-}
-
-/// Whether the server would refuse the project.
-pub(crate) fn has_errors(found: &[Finding]) -> bool {
-    found.iter().any(|finding| finding.code.severity() == Severity::Error)
 }
 
 fn counted(n: usize, what: &str) -> String {

@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use knut_client::{OperationState, RunOptions};
 use knut_model::{Identifier, RefreshSelection};
-use knut_project::{Project, Storage};
+use knut_project::{Code, Project, Severity, Storage};
 use knut_viewer::ViewerState;
 
 use super::attach::keep_outcome;
-use super::check::has_errors;
 use super::spec_path;
 use crate::args::{Datasets, DryRunArgs, GraphRunArgs, ProjectArgs, RunArgs, ServerArgs};
 use crate::connect::{Connected, Environment, choose, connect, resume};
@@ -102,27 +101,33 @@ async fn execute(
     // Everything that can be wrong without a server is told before one is asked.
     let here = std::env::current_dir()?;
     let storage = given.storage.as_deref().map(|written| storage_at(written, &here)).transpose()?;
-    let project = Project::load_with_storage(&spec_path(project)?, storage)?;
+    let mut checkup = knut_project::check(&spec_path(project)?, storage);
+    // Whether checkpoints land elsewhere depends on the server.
+    let is_about_storage = |code: Code| code == Code::CHECKPOINTS_ELSEWHERE;
+    // Without files that can be read there is nothing to ask a server.
+    let is_shown = |code: Code| {
+        let is_wanted = !given.no_check || (checkup.project.is_none() && code.severity() == Severity::Error);
+        is_wanted && !is_about_storage(code)
+    };
+    findings::print(&checkup, checkup.findings.iter().filter(|finding| is_shown(finding.code)), printer);
+    let can_be_sent = checkup.project.is_some();
+    let Some(project) = checkup.project.take().filter(|_| given.no_check || !checkup.has_errors()) else {
+        let (text, hint) = if can_be_sent {
+            let hint = "mend the errors above; --no-check asks it all the same";
+            ("the server would refuse this project, so it was not asked", hint)
+        } else {
+            ("the project cannot be sent to a server as it is", "mend the errors above")
+        };
+        return Err(Failure::new(ExitCode::Invalid, text).hint(hint));
+    };
     let graph = project.graph()?;
-    if !given.no_check {
-        let found = knut_project::check(&project);
-        findings::print(&project, &found, printer);
-        if has_errors(&found) {
-            let text = "the server would refuse this project, so it was not asked";
-            return Err(
-                Failure::new(ExitCode::Invalid, text).hint("mend the errors above; --no-check asks it all the same")
-            );
-        }
-    }
     check_selection(&refresh, &project)?;
     let target = choose(server, Environment::read(), || Ok(project.spec.remote.clone()), &project.root)?;
     let connected = connect(target, printer).await?;
     let (storage, is_exact) = connected.storage(&project);
-    for warning in project.warnings.iter().filter(|_| !is_exact && given.storage.is_none()) {
-        printer.labelled(Tone::Doubtful, "warning", &warning.to_string());
-        if let Some(help) = &warning.help {
-            printer.detail("help", help);
-        }
+    if !is_exact {
+        let moved = checkup.findings.iter().filter(|finding| is_about_storage(finding.code));
+        findings::print(&checkup, moved, printer);
     }
     let dry_run = how == How::Dry;
     let claimed = if dry_run { Ok(None) } else { claim(&connected, &project).await };

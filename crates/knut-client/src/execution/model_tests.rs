@@ -212,7 +212,7 @@ prop_compose! {
 const MAX_CALLS: usize = 400;
 
 fn play<C: Client>(script: &Script, client: impl FnOnce(Execution) -> C) -> (Done, Server) {
-    let course = Course { needs_session: script.needs_session, has_status: script.has_status, ..Course::default() };
+    let course = Course { kind: script.kind, has_status: script.has_status, ..Course::default() };
     let mut server = Server {
         n_responses: script.n_responses,
         fails: script.fails,

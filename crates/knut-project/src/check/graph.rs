@@ -4,13 +4,19 @@ use std::collections::BTreeMap;
 
 use knut_model::{DatasetKind, Identifier, Topology};
 
-use super::{Checked, Code, FileSpan, Finding};
-use crate::sql::EdgeSource;
+use super::{Checked, FileSpan, Finding};
+use crate::code::Code;
+use crate::sql::{EdgeSource, SqlContent, SqlDataset};
 use crate::suggest::nearest;
+use crate::text::quoted;
+
+/// How many files a message names at most.
+const MAX_NAMED: usize = 10;
 
 pub(super) fn check(checked: &Checked<'_>) -> Vec<Finding> {
     let mut findings = duplicates(checked);
     findings.extend(targets(checked));
+    findings.extend(empty(checked));
     findings.extend(cycle(checked));
     findings.extend(appending_flows(checked));
     findings.extend(names(checked));
@@ -27,12 +33,8 @@ fn duplicates(checked: &Checked<'_>) -> Vec<Finding> {
         let Some(span) = checked.dataset_span(index).filter(|_| earlier != index) else { continue };
         let message = format!("the {} {} is defined twice", dataset.kind, dataset.name);
         let what = format!("first defined here as a {}", checked.definitions.datasets[earlier].kind);
-        let mut finding = Finding::new(Code::DUPLICATE_DATASET, span, message);
-        finding = match checked.dataset_span(earlier) {
-            Some(span) => finding.related(Some(span), what),
-            None => finding.help("knut.toml has a source of that name"),
-        };
-        findings.push(finding);
+        let finding = Finding::new(Code::DUPLICATE_DATASET, span, message);
+        findings.push(finding.related(checked.definition_span(earlier), what));
     }
     let mut first: BTreeMap<&Identifier, usize> = BTreeMap::new();
     for (index, flow) in checked.definitions.flows.iter().enumerate() {
@@ -52,7 +54,7 @@ fn duplicates(checked: &Checked<'_>) -> Vec<Finding> {
 fn targets(checked: &Checked<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut flows_into: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    let is_complete = checked.definitions.is_complete();
+    let is_complete = checked.is_complete();
     for (index, flow) in checked.definitions.flows.iter().enumerate() {
         if let Some(target) = flow.target_dataset {
             flows_into.entry(target).or_default().push(index);
@@ -98,6 +100,22 @@ fn targets(checked: &Checked<'_>) -> Vec<Finding> {
     findings
 }
 
+/// C043: a pipeline in which a run has nothing to make.
+fn empty(checked: &Checked<'_>) -> Option<Finding> {
+    let has_table = checked.definitions.datasets.iter().any(|dataset| dataset.kind != DatasetKind::TemporaryView);
+    if has_table || checked.definitions.files.is_empty() || !checked.is_complete() {
+        return None;
+    }
+    let message = "no file defines a table or a view in the catalog, so there is nothing to run";
+    let files: Vec<String> = checked.definitions.files.iter().take(MAX_NAMED).map(|file| quoted(&file.path)).collect();
+    let more = match checked.definitions.files.len() - files.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let help = format!("add a `CREATE MATERIALIZED VIEW …`; what was read is {}{more}", files.join(", "));
+    Some(Finding::new(Code::EMPTY_PIPELINE, FileSpan { file: 0, range: None }, message).help(help))
+}
+
 /// The first cycle, told at one read with the other reads as related places.
 fn cycle(checked: &Checked<'_>) -> Option<Finding> {
     let mut topology = Topology::default();
@@ -137,10 +155,9 @@ fn appending_flows(checked: &Checked<'_>) -> Vec<Finding> {
     for (index, flows) in flows_into {
         let Some(dataset) = checked.definitions.datasets.get(index) else { continue };
         let (Some(span), Some(statement)) = (checked.dataset_span(index), dataset.statement) else { continue };
-        let crate::sql::SqlContent::Dataset(definition) = checked.content(statement) else { continue };
-        let format = definition.format.as_deref().unwrap_or("parquet").to_lowercase();
-        let is_plain = ["parquet", "csv", "json", "orc", "text", "avro"].contains(&format.as_str());
-        if dataset.kind != DatasetKind::StreamingTable || flows.len() < 2 || !is_plain {
+        let SqlContent::Dataset(definition) = checked.content(statement) else { continue };
+        let Some(format) = plain_format(definition) else { continue };
+        if dataset.kind != DatasetKind::StreamingTable || flows.len() < 2 {
             continue;
         }
         let message =
@@ -184,6 +201,7 @@ fn names(checked: &Checked<'_>) -> Vec<Finding> {
 /// Reads of names that no file defines and that are so like a dataset's that it may be meant.
 fn reads(checked: &Checked<'_>) -> Vec<Finding> {
     let names: Vec<String> = checked.definitions.datasets.iter().map(|dataset| dataset.name.to_string()).collect();
+    let is_complete = checked.is_complete();
     let mut findings = Vec::new();
     for edge in &checked.definitions.edges {
         let EdgeSource::External { name, differs_in_case } = &edge.from else { continue };
@@ -192,8 +210,8 @@ fn reads(checked: &Checked<'_>) -> Vec<Finding> {
             let other = &checked.definitions.datasets[*index];
             let message = format!("{name} is not the {} {}: upper and lower case count here", other.kind, other.name);
             let finding = Finding::new(Code::NAMES_DIFFER_IN_CASE, span, message);
-            findings.push(finding.related(checked.dataset_span(*index), "defined here"));
-        } else {
+            findings.push(finding.related(checked.definition_span(*index), "defined here"));
+        } else if is_complete {
             let text = name.to_string();
             let short = |full: &&String| full.rsplit('.').next() == text.rsplit('.').next();
             // The same table of another database is meant as written.
@@ -207,6 +225,12 @@ fn reads(checked: &Checked<'_>) -> Vec<Finding> {
     findings
 }
 
-fn is_in_session_catalog(name: &Identifier) -> bool {
+/// The data source of a table of plain files; `None` if another kind of table format keeps it.
+pub(super) fn plain_format(dataset: &SqlDataset) -> Option<String> {
+    let format = dataset.format.as_deref().unwrap_or("parquet").to_lowercase();
+    ["parquet", "csv", "json", "orc", "text", "avro"].contains(&format.as_str()).then_some(format)
+}
+
+pub(super) fn is_in_session_catalog(name: &Identifier) -> bool {
     name.parts().len() < 3 || name.parts()[0] == "spark_catalog"
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use knut_model::DatasetKind;
 
-use super::{Checked, Code, Finding};
+use super::{Checked, Finding};
+use crate::code::Code;
 use crate::sql::{Certainty, DefinedEdge, EdgeSource};
 
 /// What is known of a query's rows.
@@ -49,7 +50,7 @@ fn rows_of_views(checked: &Checked<'_>, edges_of: &BTreeMap<usize, Vec<&DefinedE
     let mut rows = BTreeMap::new();
     for (index, dataset) in checked.definitions.datasets.iter().enumerate() {
         if dataset.kind == DatasetKind::TemporaryView && dataset.statement.is_none() {
-            let source = checked.project.sources.iter().find(|source| source.name == dataset.name);
+            let source = checked.sources().iter().find(|source| source.name == dataset.name);
             let is_streaming = source.is_some_and(|source| source.read.streaming);
             rows.insert(index, if is_streaming { Rows::Streaming } else { Rows::Batch });
         }
@@ -79,7 +80,7 @@ fn bad_read(checked: &Checked<'_>, edge: &DefinedEdge, rows_of_views: &BTreeMap<
         (Rows::Batch, true) => {
             let message = format!("the {what} {name} is no stream and cannot be read as one");
             let finding = Finding::new(Code::STREAM_OF_BATCH_VIEW, span, message);
-            let finding = finding.related(checked.dataset_span(*read), "defined here");
+            let finding = finding.related(checked.definition_span(*read), "defined here");
             Some(finding.help(if is_source {
                 "set `streaming = true` for it in knut.toml, or leave out STREAM"
             } else {
@@ -89,7 +90,7 @@ fn bad_read(checked: &Checked<'_>, edge: &DefinedEdge, rows_of_views: &BTreeMap<
         (Rows::Streaming, false) => {
             let message = format!("the {what} {name} is a stream and must be read as one");
             let finding = Finding::new(Code::BATCH_OF_STREAMING_VIEW, span, message);
-            let finding = finding.related(checked.dataset_span(*read), "defined here");
+            let finding = finding.related(checked.definition_span(*read), "defined here");
             Some(finding.help(format!("write `STREAM {name}`")))
         }
         _ => None,
@@ -104,6 +105,9 @@ fn bad_rows(checked: &Checked<'_>, flow: usize, kind: Option<DatasetKind>, edges
         (Some(DatasetKind::StreamingTable), Rows::Batch) if !checked.is_auto_cdc(flow) => {
             let message = format!("nothing in the query of the streaming table {name} is read as a stream");
             let finding = Finding::new(Code::BATCH_INTO_STREAMING_TABLE, checked.flow_span(flow), message);
+            // Which of them is meant as the stream, the query does not say.
+            let reads = edges.iter().map(|edge| checked.edge_span(edge));
+            let finding = reads.fold(finding, |finding, span| finding.related(Some(span), "read as a whole here"));
             findings
                 .push(finding.help("write `FROM STREAM name`; files become a stream through a source in knut.toml"));
         }
@@ -133,10 +137,11 @@ fn bad_rows(checked: &Checked<'_>, flow: usize, kind: Option<DatasetKind>, edges
 
 /// Temporary views that nothing reads. Sources are left out: a project may keep some ready.
 fn unused(checked: &Checked<'_>) -> Vec<Finding> {
+    // A view that is read where knut does not understand the text is not told.
     let is_sure = checked.definitions.edges.iter().all(|edge| edge.certainty == Certainty::Parsed)
         && (0..checked.definitions.flows.len())
             .all(|flow| checked.query(flow).is_some_and(|query| query.reads.is_parsed && query.reads.is_complete));
-    if !is_sure || !checked.definitions.is_complete() {
+    if !is_sure || !checked.is_complete() {
         return Vec::new();
     }
     let read: BTreeSet<usize> = checked
@@ -173,11 +178,10 @@ fn hidden(checked: &Checked<'_>) -> Vec<Finding> {
         }
         let Some(table) = tables.get(dataset.name.name()) else { continue };
         let other = &checked.definitions.datasets[*table];
-        let (hiding, hidden) = (checked.dataset_span(index), checked.dataset_span(*table));
-        let Some(span) = hiding.clone().or(hidden.clone()) else { continue };
+        let Some(span) = checked.definition_span(index) else { continue };
         let message = format!("the temporary view {} hides the {} {}", dataset.name, other.kind, other.name);
         let finding = Finding::new(Code::SHADOWED, span, message);
-        let finding = if hiding.is_some() { finding.related(hidden, "the table that is hidden") } else { finding };
+        let finding = finding.related(checked.dataset_span(*table), "the table that is hidden");
         findings.push(finding.help(format!("the name alone means the view; the table is {}", other.name)));
     }
     findings

@@ -6,14 +6,16 @@ use std::ops::Range;
 use crate::sql::cursor::{Cursor, Step};
 use crate::sql::read_tree::is_expression;
 use crate::sql::refusal::RefusalReason;
+use crate::sql::statement::SqlColumn;
 use crate::sql::token::{Token, TokenKind};
 
 /// The clauses of a dataset.
 #[derive(Default)]
 pub(crate) struct Clauses {
     pub(crate) format: Option<String>,
-    pub(crate) partition_columns: Vec<String>,
-    pub(crate) clustering_columns: Vec<String>,
+    pub(crate) partition_columns: Vec<SqlColumn>,
+    pub(crate) has_typed_partitions: bool,
+    pub(crate) clustering_columns: Vec<SqlColumn>,
     pub(crate) comment: Option<String>,
     pub(crate) properties: BTreeMap<String, String>,
 }
@@ -58,22 +60,23 @@ pub(crate) const TYPES: [&str; 33] = [
 /// Properties that Spark keeps for itself. Source: Spark 4.3, `AstBuilder.cleanTableProperties`.
 const RESERVED_PROPERTIES: [&str; 5] = ["provider", "location", "owner", "external", "is_managed_location"];
 
-/// Reads the list of columns of a table; gives the bytes between its parentheses.
-pub(crate) fn column_definitions(cursor: &mut Cursor<'_>) -> Step<Range<usize>> {
+/// Reads the list of columns of a table; gives the bytes between its parentheses, and the columns.
+pub(crate) fn column_definitions(cursor: &mut Cursor<'_>) -> Step<(Option<Range<usize>>, Vec<SqlColumn>)> {
     let open = cursor.span();
     let list = cursor.parentheses()?;
     let inner = open.end..cursor.tokens.get(cursor.at - 1).map_or(open.end, |close| close.start);
     if list.is_empty() {
-        return Ok(open.end..open.end);
+        return Ok((Some(open.end..open.end), Vec::new()));
     }
+    let mut columns = Vec::new();
     for item in items(cursor.sql, list) {
         let mut column = Cursor::new(cursor.sql, item, item.last().map_or(inner.end, |token| token.end));
         let read = column_definition(&mut column);
         cursor.refusals.append(&mut column.refusals);
         cursor.has_doubt |= column.has_doubt;
-        read?;
+        columns.push(read?);
     }
-    Ok(inner)
+    Ok((Some(inner), columns))
 }
 
 /// Cuts a list at its commas, but not at those in parentheses or in `MAP<STRING, INT>`.
@@ -97,7 +100,7 @@ fn items<'t>(sql: &str, list: &'t [Token]) -> Vec<&'t [Token]> {
     out
 }
 
-fn column_definition(column: &mut Cursor<'_>) -> Step<()> {
+fn column_definition(column: &mut Cursor<'_>) -> Step<SqlColumn> {
     const CONSTRAINTS: [&[&str]; 4] = [&["PRIMARY", "KEY"], &["FOREIGN", "KEY"], &["UNIQUE"], &["CHECK"]];
     let starts_constraint = |column: &Cursor<'_>| CONSTRAINTS.iter().any(|words| column.is(words));
     let whole = column.span();
@@ -118,7 +121,8 @@ fn column_definition(column: &mut Cursor<'_>) -> Step<()> {
     if is_table_constraint {
         return column.stop(RefusalReason::Constraint, whole);
     }
-    column.part()?;
+    let span = column.span();
+    let definition = SqlColumn { name: column.part()?, span };
     data_type(column)?;
     while !column.is_at_end() {
         if column.take(&["NOT", "NULL"]) {
@@ -131,12 +135,12 @@ fn column_definition(column: &mut Cursor<'_>) -> Step<()> {
             column.has_doubt |= !name.to_ascii_uppercase().starts_with("UTF8_");
         } else if column.is(&["DEFAULT"]) || column.is(&["GENERATED"]) {
             column.has_doubt = true;
-            return Ok(());
+            return Ok(definition);
         } else {
             return column.syntax("NOT NULL or COMMENT");
         }
     }
-    Ok(())
+    Ok(definition)
 }
 
 fn data_type(column: &mut Cursor<'_>) -> Step<()> {
@@ -210,7 +214,7 @@ pub(crate) fn table_clauses(cursor: &mut Cursor<'_>, read: &mut Clauses) -> Step
         let from = cursor.span();
         if cursor.take(&["PARTITIONED", "BY"]) {
             seen.clause(cursor, "PARTITIONED BY", &from);
-            read.partition_columns = partition_columns(cursor)?;
+            read.partition_columns = partition_columns(cursor, &mut read.has_typed_partitions)?;
             partition_at = Some(from);
         } else if cursor.take(&["CLUSTER", "BY"]) {
             seen.clause(cursor, "CLUSTER BY", &from);
@@ -295,13 +299,13 @@ fn common_clause(cursor: &mut Cursor<'_>, read: &mut Clauses, seen: &mut Seen) -
     Ok(true)
 }
 
-fn partition_columns(cursor: &mut Cursor<'_>) -> Step<Vec<String>> {
+fn partition_columns(cursor: &mut Cursor<'_>, has_types: &mut bool) -> Step<Vec<SqlColumn>> {
     let from = cursor.span();
     let list = cursor.parentheses()?;
     let mut columns = Vec::new();
     for item in items(cursor.sql, list) {
         let mut column = Cursor::new(cursor.sql, item, from.end);
-        let read = partition_column(&mut column);
+        let read = partition_column(&mut column, has_types);
         cursor.refusals.append(&mut column.refusals);
         cursor.has_doubt |= column.has_doubt;
         columns.push(read?);
@@ -309,30 +313,31 @@ fn partition_columns(cursor: &mut Cursor<'_>) -> Step<Vec<String>> {
     Ok(columns)
 }
 
-fn partition_column(column: &mut Cursor<'_>) -> Step<String> {
+fn partition_column(column: &mut Cursor<'_>, has_types: &mut bool) -> Step<SqlColumn> {
     let (parts, span) = column.parts()?;
     let name = parts.last().cloned().unwrap_or_default();
     if parts.len() > 1 {
-        column.refuse(RefusalReason::NestedColumn, span);
+        column.refuse(RefusalReason::NestedColumn, span.clone());
     } else if column.is_sign("(") {
-        column.refuse(RefusalReason::PartitionTransform, span);
+        column.refuse(RefusalReason::PartitionTransform, span.clone());
     } else if !column.is_at_end() {
         // Hive's form, with a data type.
         data_type(column)?;
+        *has_types = true;
         column.has_doubt = true;
     }
-    Ok(name)
+    Ok(SqlColumn { name, span })
 }
 
-fn clustering_columns(cursor: &mut Cursor<'_>) -> Step<Vec<String>> {
+fn clustering_columns(cursor: &mut Cursor<'_>) -> Step<Vec<SqlColumn>> {
     cursor.expect_sign("(")?;
     let mut columns = Vec::new();
     loop {
         let (parts, span) = cursor.parts()?;
         if parts.len() > 1 {
-            cursor.refuse(RefusalReason::NestedColumn, span);
+            cursor.refuse(RefusalReason::NestedColumn, span.clone());
         }
-        columns.extend(parts.into_iter().next_back());
+        columns.extend(parts.into_iter().next_back().map(|name| SqlColumn { name, span }));
         if !cursor.take_sign(",") {
             cursor.expect_sign(")")?;
             return Ok(columns);

@@ -81,8 +81,12 @@ fn other<T>(cursor: &mut Cursor<'_>, after_create: usize) -> Step<T> {
         return cursor.stop(RefusalReason::Sink, cursor.span());
     }
     if OTHER_KINDS.iter().any(|kind| cursor.is(&[kind])) {
-        let words = format!("CREATE {}", cursor.text().to_uppercase());
-        cursor.at += 1;
+        let mut words = format!("CREATE {}", cursor.text().to_uppercase());
+        let is_temporary = cursor.take_one_of(&["TEMPORARY", "TEMP"]);
+        if is_temporary && OTHER_KINDS.iter().any(|kind| cursor.is(&[kind])) {
+            words = format!("{words} {}", cursor.text().to_uppercase());
+        }
+        cursor.at += usize::from(!is_temporary);
         let span = cursor.span_from(after_create.saturating_sub(1));
         return cursor.stop(RefusalReason::NotADefinition(words), span);
     }
@@ -94,7 +98,8 @@ fn table(cursor: &mut Cursor<'_>, kind: DatasetKind) -> Step<SqlDataset> {
     let name_at = cursor.at;
     let name = cursor.name()?;
     let name_span = cursor.span_from(name_at);
-    let columns = if cursor.is_sign("(") { Some(clauses::column_definitions(cursor)?) } else { None };
+    let (columns, declared_columns) =
+        if cursor.is_sign("(") { clauses::column_definitions(cursor)? } else { (None, Vec::new()) };
     let columns_are_given = columns.as_ref().is_some_and(|columns| !columns.is_empty());
     let mut read = Clauses::default();
     if cursor.take(&["USING"]) {
@@ -128,8 +133,10 @@ fn table(cursor: &mut Cursor<'_>, kind: DatasetKind) -> Step<SqlDataset> {
         name,
         if_not_exists,
         columns,
+        declared_columns,
         format: read.format,
         partition_columns: read.partition_columns,
+        has_typed_partitions: read.has_typed_partitions,
         clustering_columns: read.clustering_columns,
         comment: read.comment,
         properties: read.properties,
@@ -185,8 +192,10 @@ fn view(cursor: &mut Cursor<'_>, kind: DatasetKind, replaces: bool) -> Step<SqlD
         name,
         if_not_exists,
         columns,
+        declared_columns: Vec::new(),
         format: None,
         partition_columns: Vec::new(),
+        has_typed_partitions: false,
         clustering_columns: Vec::new(),
         comment: read.comment,
         properties: if is_temporary { BTreeMap::new() } else { read.properties },

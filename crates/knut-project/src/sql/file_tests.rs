@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use knut_model::DatasetKind;
 
 use super::*;
-use crate::sql::statement::{ColumnChoice, SqlDataset, SqlFill, SqlFlow, Verdict};
+use crate::sql::statement::{ColumnChoice, SqlColumn, SqlDataset, SqlFill, SqlFlow, Verdict};
 
 fn one(sql: &str) -> SqlStatement {
     let mut statements = read_sql(sql);
@@ -27,6 +27,10 @@ fn flow(sql: &str) -> SqlFlow {
     }
 }
 
+fn names(columns: &[SqlColumn]) -> Vec<&str> {
+    columns.iter().map(|column| &*column.name).collect()
+}
+
 #[test]
 fn a_table_has_all_its_clauses() {
     let sql = "-- first\nCREATE STREAMING TABLE IF NOT EXISTS c.d.`my t` (a INT, b MAP<STRING, INT> COMMENT 'x') USING delta\n\
@@ -41,12 +45,14 @@ fn a_table_has_all_its_clauses() {
     assert!(table.if_not_exists);
     assert_eq!(&sql[table.columns.unwrap()], "a INT, b MAP<STRING, INT> COMMENT 'x'");
     assert_eq!(table.format.as_deref(), Some("delta"));
-    assert_eq!(table.partition_columns, ["a", "b c"]);
+    assert_eq!(names(&table.declared_columns), ["a", "b"]);
+    assert_eq!(names(&table.partition_columns), ["a", "b c"]);
+    assert_eq!(&sql[table.partition_columns[1].span.clone()], "`b c`");
     assert_eq!(table.comment.as_deref(), Some("it'sone"));
     let properties = [("k", "v"), ("a.b", "1"), ("c", "true")].map(|(key, value)| (key.to_owned(), value.to_owned()));
     assert_eq!(table.properties, BTreeMap::from(properties));
     assert_eq!(&sql[table.fill.unwrap().query().range.clone()], "SELECT * FROM STREAM s");
-    assert_eq!(dataset("CREATE STREAMING TABLE t CLUSTER BY (a, b)").clustering_columns, ["a", "b"]);
+    assert_eq!(names(&dataset("CREATE STREAMING TABLE t CLUSTER BY (a, b)").clustering_columns), ["a", "b"]);
 }
 
 #[test]

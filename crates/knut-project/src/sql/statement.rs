@@ -93,6 +93,16 @@ pub struct SqlName {
     pub span: Range<usize>,
 }
 
+/// A column that a statement names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SqlColumn {
+    /// Its name, as written and without backticks.
+    pub name: String,
+    /// The bytes of the name.
+    pub span: Range<usize>,
+}
+
 /// A table or view that a statement defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -105,12 +115,16 @@ pub struct SqlDataset {
     pub if_not_exists: bool,
     /// The bytes of the list of columns, without its parentheses; `None` without list.
     pub columns: Option<Range<usize>>,
+    /// The columns of that list, for a table; empty without list and for views.
+    pub declared_columns: Vec<SqlColumn>,
     /// The data source that stores it; `None` is the server's default.
     pub format: Option<String>,
     /// Partition columns.
-    pub partition_columns: Vec<String>,
+    pub partition_columns: Vec<SqlColumn>,
+    /// Whether partition columns have data types, as in Hive, and are not among the declared ones.
+    pub(crate) has_typed_partitions: bool,
     /// Clustering columns.
-    pub clustering_columns: Vec<String>,
+    pub clustering_columns: Vec<SqlColumn>,
     /// The comment.
     pub comment: Option<String>,
     /// Table properties.
