@@ -49,7 +49,7 @@ impl Failure {
     /// The first error.
     #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
-        self.errors.first().map_or("", |(text, _)| text)
+        self.errors.first().map_or("", |one| &one.text)
     }
 
     /// Adds the lines that the error is about.

@@ -50,9 +50,8 @@ struct Server {
     per_stream: usize,
     has_status: bool,
     session_is_gone: bool,
-    /// Whether the operation is known, and how often it was begun.
+    /// How often the operation was begun.
     n_begun: usize,
-    is_released: bool,
     /// What a release met that was still running.
     n_killed: usize,
     /// Responses that are sent or lie ready; the run makes progress with every call.
@@ -220,7 +219,6 @@ fn play<C: Client>(script: &Script, client: impl FnOnce(Execution) -> C) -> (Don
         has_status: script.has_status,
         session_is_gone: false,
         n_begun: 0,
-        is_released: false,
         n_killed: 0,
         n_ready: 0,
     };
@@ -234,7 +232,6 @@ fn play<C: Client>(script: &Script, client: impl FnOnce(Execution) -> C) -> (Don
             Action::End(ending) => {
                 if client.releases(&ending) {
                     server.n_killed += usize::from(server.n_begun > 0 && !server.is_over());
-                    server.is_released = true;
                 }
                 done.ending = Some(ending);
                 break;
