@@ -25,6 +25,8 @@ mod dataset;
 mod flow;
 mod graph;
 mod identifier;
+#[cfg(feature = "serde")]
+pub mod json;
 mod location;
 mod picture;
 mod selection;
