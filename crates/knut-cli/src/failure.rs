@@ -23,6 +23,17 @@ impl Failure {
         Self { code, errors: vec![(text.into(), None)], output: Vec::new(), snippet: None }
     }
 
+    /// The first of several things that are wrong.
+    pub(crate) fn listing(code: ExitCode, text: impl Into<String>, help: Option<String>) -> Self {
+        Self { code, errors: vec![(text.into(), help)], output: Vec::new(), snippet: None }
+    }
+
+    /// One more thing that is wrong.
+    pub(crate) fn also(mut self, text: impl Into<String>, help: Option<String>) -> Self {
+        self.errors.push((text.into(), help));
+        self
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         if let Some((_, help)) = self.errors.last_mut() {
             *help = Some(hint.into());

@@ -29,6 +29,7 @@ mod identifier;
 pub mod json;
 mod location;
 mod picture;
+mod run_plan;
 mod selection;
 mod topology;
 mod validate;
@@ -41,6 +42,10 @@ pub use graph::{DataflowGraph, SqlFile};
 pub use identifier::{Identifier, IdentifierError, IdentifierKey, ResolvedIdentifier};
 pub use location::SourceLocation;
 pub use picture::{Change, NodeKind, Picture, PictureDiff, PictureEdge, PictureNode, TooLarge};
+pub use run_plan::{
+    LeftOutReason, Outline, OutlineDataset, OutlineFlow, PlannedAction, PlannedDataset, PlannedFlow, RunPlan,
+    SelectionProblem, is_resettable,
+};
 pub use selection::RefreshSelection;
 pub use topology::{Cycle, CyclePath, NodeId, Topology};
 pub use validate::{GraphProblem, GraphProblems};
