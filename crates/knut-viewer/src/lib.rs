@@ -17,6 +17,7 @@
 mod diagnostic;
 mod event_text;
 mod flow;
+pub mod layout;
 mod stage;
 mod state;
 mod update;
