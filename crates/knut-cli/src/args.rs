@@ -109,6 +109,22 @@ pub(crate) struct GraphArgs {
     /// How many steps downstream of it [default: all]
     #[arg(long, value_name = "N", requires = "focus")]
     pub(crate) down: Option<usize>,
+    /// Draw together what belongs together [default: none in text, else file]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) group_by: Option<GroupBy>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+}
+
+/// What datasets are drawn together by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupBy {
+    /// The file that defines them
+    File,
+    /// Their catalog and database
+    Schema,
+    /// Nothing
+    None,
 }
 
 /// How a graph is drawn.

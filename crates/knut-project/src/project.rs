@@ -66,6 +66,19 @@ impl Project {
     /// # Errors
     /// As [`Project::load`].
     pub fn load_with_storage(spec_path: &Path, storage: Option<Storage>) -> Result<Self, Problems> {
+        Self::load_as(spec_path, storage, true)
+    }
+
+    /// As [`Project::load`], for what the project defines alone, as in a copy of its files without
+    /// its data: the files of its sources may be missing, and its `storage` may be unfit.
+    ///
+    /// # Errors
+    /// As [`Project::load`].
+    pub fn load_definitions(spec_path: &Path) -> Result<Self, Problems> {
+        Self::load_as(spec_path, Storage::resolve("file:///none", Path::new("/")).ok(), false)
+    }
+
+    fn load_as(spec_path: &Path, storage: Option<Storage>, has_data: bool) -> Result<Self, Problems> {
         let shown = spec_path.display().to_string();
         let unreadable = |why: String| Problems::from(Problem::new(&*shown, why));
         let absolute = std::path::absolute(spec_path).map_err(|error| unreadable(reason(&error)))?;
@@ -82,7 +95,7 @@ impl Project {
             Err(problem) => SpecReading { problems: vec![problem], ..SpecReading::default() },
         };
         let mut problems = std::mem::take(&mut reading.problems);
-        let (sources, source_problems) = load_sources(&root);
+        let (sources, source_problems) = load_sources(&root, has_data);
         problems.extend(source_problems);
         let (sql_files, file_problems) = discover(&root, &spec_file, &reading.libraries);
         let is_complete = file_problems.is_empty() && !reading.libraries_bad;
@@ -150,14 +163,14 @@ impl Project {
     }
 }
 
-fn load_sources(root: &Path) -> (Vec<Source>, Vec<Problem>) {
+fn load_sources(root: &Path, must_exist: bool) -> (Vec<Source>, Vec<Problem>) {
     let path = root.join(KNUT_TOML);
     // A broken link is somebody's `knut.toml` and must not pass for none.
     if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         return (Vec::new(), Vec::new());
     }
     match text::read(&path, KNUT_TOML, MAX_TOML_BYTES) {
-        Ok(text) => read_sources(&text, KNUT_TOML, root),
+        Ok(text) => read_sources(&text, KNUT_TOML, root, must_exist),
         Err(problem) => (Vec::new(), vec![problem]),
     }
 }

@@ -1,17 +1,22 @@
 //! `knut graph`: the project's datasets and who reads whom, without a server.
 
-use knut_model::Picture;
+use knut_model::{Grouping, Mark, Picture, RefreshSelection};
 use knut_project::Project;
 
 use super::spec_path;
-use crate::args::{GraphArgs, GraphFormat};
+use crate::args::{GraphArgs, GraphFormat, GroupBy};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::selection;
 
 pub(crate) fn run(args: &GraphArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
     let project = Project::load(&spec_path(&args.project)?)?;
-    let mut picture = project.picture();
+    let mut picture = project.picture().group_by(grouping(args));
+    let selection = args.selection.selection();
+    if selection != RefreshSelection::All {
+        picture.mark_plan(&selection::plan(&project, &selection)?);
+    }
     if let Some(name) = &args.focus {
         let full = full_name(&picture, name)?;
         picture = picture.focus(&full, args.up, args.down).unwrap_or_default();
@@ -27,6 +32,16 @@ pub(crate) fn run(args: &GraphArgs, printer: &mut Printer) -> Result<ExitCode, F
     };
     printer.result(text.trim_end());
     Ok(ExitCode::Ok)
+}
+
+/// Lines of text are for reading in order; a drawing has room for boxes.
+fn grouping(args: &GraphArgs) -> Grouping {
+    match args.group_by {
+        Some(GroupBy::Schema) => Grouping::Schema,
+        Some(GroupBy::None) => Grouping::None,
+        None if args.format == GraphFormat::Text => Grouping::None,
+        Some(GroupBy::File) | None => Grouping::File,
+    }
 }
 
 /// The node that a name means: its whole name, or its end after a dot if only one has it.
@@ -49,12 +64,13 @@ fn full_name(picture: &Picture, name: &str) -> Result<String, Failure> {
 }
 
 fn json(picture: &Picture) -> String {
+    let mark = |mark: Option<Mark>| mark.map(|mark| mark.to_string());
     let nodes = picture.nodes.iter().map(|node| {
         let at = node.source_location.as_ref().map(|at| serde_json::json!({ "file": at.file, "line": at.line }));
-        serde_json::json!({ "name": node.name, "kind": node.kind.to_string(), "group": node.group, "at": at })
+        serde_json::json!({ "name": node.name, "kind": node.kind.to_string(), "group": node.group, "schema": node.schema, "at": at, "mark": mark(node.mark) })
     });
     let edges = picture.edges.iter().map(|edge| {
-        serde_json::json!({ "from": edge.from, "to": edge.to, "streaming": edge.streaming, "inferred": edge.inferred })
+        serde_json::json!({ "from": edge.from, "to": edge.to, "streaming": edge.streaming, "inferred": edge.inferred, "mark": mark(edge.mark) })
     });
     let (nodes, edges): (Vec<_>, Vec<_>) = (nodes.collect(), edges.collect());
     format!("{:#}", serde_json::json!({ "v": 1, "nodes": nodes, "edges": edges }))
