@@ -31,3 +31,11 @@ fn a_selection_is_marked() {
     let ran = orders(&["--refresh", "nosuch"]).expect(4);
     assert!(ran.stderr.contains("no table is called nosuch"), "{}", ran.told());
 }
+
+/// A whole file that a browser shows; `crates/knut-viewer/src/svg/tests.rs` looks into it.
+#[test]
+fn a_graph_as_a_drawing() {
+    let svg = orders(&["--format", "svg", "--focus", "customers"]).expect(0).stdout;
+    assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"), "{svg}");
+    assert_snapshot!("a_drawing", svg);
+}

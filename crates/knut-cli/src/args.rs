@@ -136,6 +136,8 @@ pub(crate) enum GraphFormat {
     Dot,
     /// For Markdown
     Mermaid,
+    /// A drawing, for browsers
+    Svg,
     /// For programs
     Json,
 }

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &GraphArgs, printer: &mut Printer) -> Result<ExitCode, F
             let hint = "draw a part of it with --focus, --up and --down, or take --format dot";
             Failure::new(ExitCode::Usage, error.to_string()).hint(hint)
         })?,
+        GraphFormat::Svg => knut_viewer::svg(&picture, &project.spec.name),
         GraphFormat::Json => json(&picture),
     };
     printer.result(text.trim_end());
