@@ -109,6 +109,11 @@ pub(crate) struct GraphArgs {
     /// How many steps downstream of it [default: all]
     #[arg(long, value_name = "N", requires = "focus")]
     pub(crate) down: Option<usize>,
+    /// Tell what changed since a revision of git, such as `main`: nodes and edges that are new, gone
+    /// or defined in another way. Blanks, comments and places in files do not count
+    #[arg(long, value_name = "REV", conflicts_with_all = ["refresh", "full_refresh", "full_refresh_all"])]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) diff: Option<String>,
     /// Draw together what belongs together [default: none in text, else file]
     #[arg(long, value_name = "WHAT")]
     pub(crate) group_by: Option<GroupBy>,

@@ -41,6 +41,14 @@ impl Failure {
         self
     }
 
+    /// Says of every error where it belongs.
+    pub(crate) fn context(mut self, context: &str) -> Self {
+        for (text, _) in &mut self.errors {
+            *text = format!("{context}: {text}");
+        }
+        self
+    }
+
     /// Adds the lines that the error is about.
     pub(crate) fn snippet(mut self, snippet: Option<String>) -> Self {
         self.snippet = snippet;

@@ -12,6 +12,7 @@ mod places;
 mod plain_log;
 mod printer;
 mod report;
+mod revision;
 mod selection;
 
 use std::process::ExitCode as ProcessExitCode;

@@ -1,6 +1,6 @@
 //! `knut graph`: the project's datasets and who reads whom, without a server.
 
-use knut_model::{Grouping, Mark, Picture, RefreshSelection};
+use knut_model::{Grouping, Mark, Picture, PictureDiff, RefreshSelection};
 use knut_project::Project;
 
 use super::spec_path;
@@ -8,7 +8,7 @@ use crate::args::{GraphArgs, GraphFormat, GroupBy};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::selection;
+use crate::{revision, selection};
 
 pub(crate) fn run(args: &GraphArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
     let project = Project::load(&spec_path(&args.project)?)?;
@@ -17,9 +17,18 @@ pub(crate) fn run(args: &GraphArgs, printer: &mut Printer) -> Result<ExitCode, F
     if selection != RefreshSelection::All {
         picture.mark_plan(&selection::plan(&project, &selection)?);
     }
+    let mut changes = None;
+    if let Some(revision) = &args.diff {
+        let before = revision::project_at(&project, revision)?.picture().group_by(grouping(args));
+        changes = Some(picture.diff(&before));
+        picture = picture.marked_since(&before);
+    }
     if let Some(name) = &args.focus {
         let full = full_name(&picture, name)?;
         picture = picture.focus(&full, args.up, args.down).unwrap_or_default();
+    }
+    if let (Some(changes), GraphFormat::Text) = (&changes, args.format) {
+        return Ok(tell(&changes.within(&picture), args, printer));
     }
     let text = match args.format {
         GraphFormat::Text => picture.to_text(),
@@ -33,6 +42,17 @@ pub(crate) fn run(args: &GraphArgs, printer: &mut Printer) -> Result<ExitCode, F
     };
     printer.result(text.trim_end());
     Ok(ExitCode::Ok)
+}
+
+/// The changes, a line each.
+fn tell(changes: &PictureDiff, args: &GraphArgs, printer: &mut Printer) -> ExitCode {
+    if changes.changes().is_empty() {
+        let revision = args.diff.as_deref().unwrap_or_default();
+        printer.note(&format!("nothing changed since {revision}"));
+    } else {
+        printer.result(changes.to_string().trim_end());
+    }
+    ExitCode::Ok
 }
 
 /// Lines of text are for reading in order; a drawing has room for boxes.

@@ -38,6 +38,21 @@ impl PictureDiff {
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
+
+    /// The changes of nodes and edges that a picture has.
+    #[must_use]
+    pub fn within(&self, picture: &Picture) -> Self {
+        let names: BTreeSet<&str> = picture.nodes.iter().map(|node| node.name.as_str()).collect();
+        let has = |change: &&Change| match change {
+            Change::NodeAdded(node) | Change::NodeRemoved(node) | Change::NodeChanged { after: node, .. } => {
+                names.contains(node.name.as_str())
+            }
+            Change::EdgeAdded(edge) | Change::EdgeRemoved(edge) => {
+                names.contains(edge.from.as_str()) && names.contains(edge.to.as_str())
+            }
+        };
+        Self { changes: self.changes.iter().filter(has).cloned().collect() }
+    }
 }
 
 impl Picture {
