@@ -122,3 +122,7 @@ impl<'a> Written<'a> {
         text.replace(&format!("{:?}", escaped(&root)).trim_matches('"').to_owned(), "").replace(&*root, "")
     }
 }
+
+#[cfg(test)]
+#[path = "picture_tests.rs"]
+mod tests;

@@ -249,3 +249,27 @@ fn a_selection_is_marked() {
         picture.nodes.iter().map(|node| node.mark.map(|mark| mark.to_string()).unwrap_or_default()).collect();
     assert_eq!(marks, ["read as it is", "", "update", "left out", "left out"]);
 }
+
+/// C074: a graph of nothing is drawn as nothing.
+#[test]
+fn an_empty_graph_is_drawn() {
+    let empty = Picture::default();
+    assert_eq!(empty.to_mermaid().unwrap(), "flowchart LR\n");
+    assert!(empty.to_dot().ends_with("\n}\n") && empty.to_text().is_empty());
+}
+
+/// C100: sinks are nodes of their own kind, with a flow or without.
+#[test]
+fn sinks_are_nodes_of_their_own_kind() {
+    let mut graph = DataflowGraph::builder().dataset(Dataset::streaming_table("src").query("SELECT 1"));
+    for name in ["one", "two"] {
+        graph = graph
+            .dataset(Dataset::sink(name, "console"))
+            .flow(Flow::builder(format!("to_{name}"), name, "SELECT * FROM STREAM src").reads("src"));
+    }
+    let graph = graph.dataset(Dataset::sink("idle", "memory")).build().unwrap();
+    assert_eq!(
+        Picture::of(&graph).to_text(),
+        "streaming table  src\nsink             one <- src\nsink             two <- src\nsink             idle\n"
+    );
+}
