@@ -12,7 +12,9 @@ mod places;
 mod plain_log;
 mod printer;
 mod report;
+mod revision;
 mod sarif;
+mod selection;
 
 use std::process::ExitCode as ProcessExitCode;
 

@@ -45,6 +45,7 @@ mod discover;
 mod find;
 mod init;
 mod library;
+mod outline;
 mod picture;
 mod problem;
 mod project;

@@ -364,9 +364,10 @@ impl Reader {
             }
         }
         for flow in &mut self.out.flows {
-            let is_view = flow.target.is_single_part() && flow.name == flow.target;
-            let view = if is_view { views.exact(flow.target.name()) } else { None };
+            let view = if flow.name == flow.target { views.exact(flow.target.name()) } else { None };
+            // A view's own flow is its own even if its name has more parts than it may have.
             flow.target_dataset = view.filter(|view| self.out.datasets[*view].place == flow.place);
+            let view = view.filter(|_| flow.target.is_single_part());
             flow.target_dataset = flow.target_dataset.or_else(|| tables.exact(&full_name(&flow.target))).or(view);
         }
         for Pending { mut edge, single, is_current } in self.pending {
