@@ -42,6 +42,7 @@
 mod check;
 mod discover;
 mod find;
+mod flow_reads;
 mod init;
 mod library;
 mod outline;
@@ -60,6 +61,7 @@ mod yaml;
 
 pub use check::{Code, FileSpan, Finding, Severity, check};
 pub use find::{find_spec, nearest_spec, spec_at};
+pub use flow_reads::flow_reads;
 pub use init::init;
 pub use library::{Library, LibraryPattern};
 pub use problem::{Problem, Problems};

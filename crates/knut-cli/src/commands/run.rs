@@ -56,7 +56,7 @@ async fn execute(
             );
         }
     }
-    let plan = selection::plan(&project, &refresh)?;
+    let plan = selection::plan(&project.outline(), &refresh)?;
     let target = choose(server, Environment::read(), || Ok(project.spec.remote.clone()), &project.root)?;
     let connected = connect(target, printer).await?;
     let (storage, is_exact) = connected.storage(&project);
