@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
-use knut_tests::{Project, Ran};
+use knut_tests::{Project, Ran, workspace};
 
 fn orders(args: &[&str]) -> Ran {
     Project::copy_of("examples/orders").run(&[&["graph"], args].concat())
@@ -186,4 +186,45 @@ fn a_project_that_was_wrong_then_is_told() {
         let ran = diff(&project, &["HEAD"]).expect(3);
         assert!(ran.stderr.contains("etl/shop/sql/c.sql was a link to /etc/hostname"), "{}", ran.told());
     }
+}
+
+/// The README shows a pipeline in Rust and what `graph` says of it; both are what they are.
+#[test]
+fn the_readme_shows_a_graph_written_in_rust() {
+    let readme = std::fs::read_to_string(workspace().join("README.md")).unwrap();
+    let program = std::fs::read_to_string(workspace().join("crates/knut-model/examples/shop.rs")).unwrap();
+    let program = &program[program.find("use knut_model").unwrap()..];
+    assert!(readme.contains(&format!("```rust\n{program}```")), "the README should show\n{program}");
+
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let args = ["run", "--quiet", "--locked", "--package", "knut-model", "--example", "shop", "--features", "serde"];
+    let json = Command::new(cargo).args(args).current_dir(workspace()).output().unwrap();
+    assert!(json.status.success(), "{}", String::from_utf8_lossy(&json.stderr));
+    let mut project = Project::empty().file("shop.json", &json.stdout);
+    let text = project.run(&["graph", "--from", "shop.json"]).expect(0).stdout;
+    assert!(readme.contains(&format!("knut graph --from -\n{text}```")), "the README should show\n{text}");
+    let input = std::fs::File::open(project.path().join("shop.json")).unwrap();
+    let piped = Ran::of(project.command(&["graph", "--from", "-"]).stdin(input)).expect(0);
+    assert_eq!(piped.stdout, text);
+}
+
+#[test]
+fn a_graph_from_a_file_is_checked_and_drawn() {
+    let graph =
+        |datasets: &str, flows: &str| format!(r#"{{ "format": 1, "datasets": [{datasets}], "flows": [{flows}] }}"#);
+    let flow = |name: &str, sql: &str| {
+        format!(r#"{{ "name": "{name}", "target": "{name}", "query": {{ "kind": "sql", "sql": "{sql}" }} }}"#)
+    };
+    let view = |name: &str| format!(r#"{{ "kind": "materialized_view", "name": "{name}" }}"#);
+    let flows = [flow("a", "SELECT * FROM csv.`/data/x`"), flow("b", "SELECT * FROM a, other.t")].join(",");
+    let mut project = Project::empty()
+        .file("good.json", graph(&[view("a"), view("b")].join(","), &flows))
+        .file("bad.json", graph(&[view("hy-phen"), view("lonely")].join(","), ""))
+        .file("odd.json", "{ \"format\": 9 }");
+    assert_snapshot!("from_a_file", project.run(&["graph", "--from", "good.json", "--refresh", "b"]).expect(0).stdout);
+    project.run(&["graph", "--from", "good.json", "--refresh", "nosuch"]).expect(4);
+    assert_snapshot!("from_a_file_that_is_wrong", project.run(&["graph", "--from", "bad.json"]).told());
+    assert_snapshot!("from_a_file_of_another_form", project.run(&["graph", "--from", "odd.json"]).told());
+    let ran = project.run(&["graph", "--from", "nosuch.json"]).expect(3);
+    assert!(ran.stderr.contains("nosuch.json: cannot be read"), "{}", ran.told());
 }

@@ -99,6 +99,9 @@ pub(crate) enum CheckFormat {
 pub(crate) struct GraphArgs {
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+    /// Draw the graph in this JSON file instead, as `knut-model` writes it; `-` reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["spec", "diff"])]
+    pub(crate) from: Option<PathBuf>,
     /// How to draw it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: GraphFormat,

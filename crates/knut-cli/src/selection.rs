@@ -1,7 +1,6 @@
 //! What the options `--refresh` and `--full-refresh` mean for a project, told before anything runs.
 
 use knut_model::{Outline, RefreshSelection, RunPlan, SelectionProblem};
-use knut_project::Project;
 
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -13,9 +12,8 @@ const MAX_NAMES: usize = 20;
 ///
 /// # Errors
 /// Every name of the selection that means nothing: the server would take no notice and say success.
-pub(crate) fn plan(project: &Project, selection: &RefreshSelection) -> Result<RunPlan, Failure> {
-    let outline = project.outline();
-    let plan = RunPlan::new(&outline, selection);
+pub(crate) fn plan(outline: &Outline, selection: &RefreshSelection) -> Result<RunPlan, Failure> {
+    let plan = RunPlan::new(outline, selection);
     // A run of everything needs no selection to be right; what it lacks is the checks' business.
     if !matches!(selection, RefreshSelection::Only { .. }) {
         return Ok(plan);
@@ -24,7 +22,7 @@ pub(crate) fn plan(project: &Project, selection: &RefreshSelection) -> Result<Ru
     let is_contradiction = |problem: &SelectionProblem| matches!(problem, SelectionProblem::Twice { .. });
     let code = if plan.problems.iter().any(is_contradiction) { ExitCode::Usage } else { ExitCode::NothingSelected };
     for problem in &plan.problems {
-        let (text, help) = (problem.to_string(), help(problem, &outline));
+        let (text, help) = (problem.to_string(), help(problem, outline));
         failure = Some(match failure {
             None => Failure::listing(code, text, help),
             Some(failure) => failure.also(text, help),

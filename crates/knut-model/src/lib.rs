@@ -41,7 +41,9 @@ pub use flow::{Flow, Query, SourceRead};
 pub use graph::{DataflowGraph, SqlFile};
 pub use identifier::{Identifier, IdentifierError, IdentifierKey, ResolvedIdentifier};
 pub use location::SourceLocation;
-pub use picture::{Change, Grouping, Mark, NodeKind, Picture, PictureDiff, PictureEdge, PictureNode, TooLarge};
+pub use picture::{
+    Change, FlowRead, Grouping, Mark, NodeKind, Picture, PictureDiff, PictureEdge, PictureNode, TooLarge,
+};
 pub use run_plan::{
     LeftOutReason, Outline, OutlineDataset, OutlineFlow, PlannedAction, PlannedDataset, PlannedFlow, RunPlan,
     SelectionProblem, is_resettable,

@@ -103,10 +103,39 @@ pub struct PictureEdge {
     pub mark: Option<Mark>,
 }
 
+/// One thing that a flow reads.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowRead {
+    /// Its name.
+    pub name: crate::Identifier,
+    /// Whether as a stream.
+    pub streaming: bool,
+    /// Whether this is a guess.
+    pub inferred: bool,
+}
+
+impl FlowRead {
+    /// What a query reads that is not SQL; `None` for SQL and for data sources.
+    pub(crate) fn of_query(query: &Query) -> Option<Self> {
+        let (name, streaming) = match query {
+            Query::Table { name, streaming } => (name.clone(), *streaming),
+            Query::AutoCdc(cdc) => (crate::Identifier::parse(&cdc.source).ok()?, true),
+            _ => return None,
+        };
+        Some(Self { name, streaming, inferred: false })
+    }
+}
+
 impl Picture {
     /// The picture of a graph built in Rust: its edges are what its flows say they read. SQL is
     /// not looked into here; `knut-project` does that.
     pub fn of(graph: &DataflowGraph) -> Self {
+        Self::with_reads(graph, |_| Vec::new())
+    }
+
+    /// As [`Picture::of`], with what `found` knows of a flow's reads besides. It has the last word:
+    /// what a flow only says it reads cannot tell a stream.
+    pub fn with_reads(graph: &DataflowGraph, found: impl Fn(&crate::Flow) -> Vec<FlowRead>) -> Self {
         let key = |name: &crate::Identifier| name.key(graph.default_catalog(), graph.default_database());
         let mut picture = Self::default();
         let mut by_key = std::collections::BTreeMap::new();
@@ -125,31 +154,26 @@ impl Picture {
                 ..PictureNode::new(name, NodeKind::Dataset(dataset.kind))
             });
         }
-        let mut edges = BTreeSet::new();
+        let mut edges: std::collections::BTreeMap<(String, String, bool), bool> = std::collections::BTreeMap::new();
         for flow in graph.flows() {
-            let said = flow.reads.iter().map(|read| (read.clone(), false));
-            let own = match &flow.query {
-                Query::Table { name, streaming } => Some((name.clone(), *streaming)),
-                Query::AutoCdc(cdc) => crate::Identifier::parse(&cdc.source).ok().map(|source| (source, true)),
-                _ => None,
-            };
+            let mut reads = found(flow);
+            reads.extend(FlowRead::of_query(&flow.query));
+            let known: BTreeSet<_> = reads.iter().map(|read| key(&read.name)).collect();
+            let said = flow.reads.iter().filter(|read| !known.contains(&key(read)));
+            reads.extend(said.map(|name| FlowRead { name: name.clone(), streaming: false, inferred: false }));
             let to = by_key.get(&key(&flow.target)).cloned().unwrap_or_else(|| flow.target.to_string());
-            for (read, streaming) in said.chain(own) {
+            for FlowRead { name: read, streaming, inferred } in reads {
                 let from = by_key.entry(key(&read)).or_insert_with(|| {
                     let node = PictureNode::new(read.to_string(), NodeKind::External);
                     picture.nodes.push(node);
                     read.to_string()
                 });
-                edges.insert(PictureEdge {
-                    from: from.clone(),
-                    to: to.clone(),
-                    streaming,
-                    inferred: false,
-                    mark: None,
-                });
+                // Read twice, it counts as sure if one of the reads is.
+                *edges.entry((from.clone(), to.clone(), streaming)).or_insert(true) &= inferred;
             }
         }
-        picture.edges = edges.into_iter().collect();
+        let edge = |((from, to, streaming), inferred)| PictureEdge { from, to, streaming, inferred, mark: None };
+        picture.edges = edges.into_iter().map(edge).collect();
         picture
     }
 

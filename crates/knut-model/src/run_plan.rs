@@ -3,7 +3,7 @@
 //! The server says nothing of a selection that means nothing: it excludes every flow and reports
 //! success. A [`RunPlan`] knows before.
 
-use crate::{DataflowGraph, DatasetKind, Identifier, Query, RefreshSelection};
+use crate::{DataflowGraph, DatasetKind, FlowRead, Identifier, RefreshSelection};
 
 /// The table property that forbids to reset a table, when it is `false`.
 const RESET_ALLOWED: &str = "pipelines.reset.allowed";
@@ -55,6 +55,11 @@ pub fn is_resettable(properties: &std::collections::BTreeMap<String, String>) ->
 impl Outline {
     /// The outline of a graph built in Rust. What its SQL files define is not in it.
     pub fn of(graph: &DataflowGraph) -> Self {
+        Self::with_reads(graph, |_| Vec::new())
+    }
+
+    /// As [`Outline::of`], with what `found` knows of a flow's reads besides.
+    pub fn with_reads(graph: &DataflowGraph, found: impl Fn(&crate::Flow) -> Vec<FlowRead>) -> Self {
         let mut outline = Self {
             default_catalog: graph.default_catalog().map(str::to_owned),
             default_database: graph.default_database().map(str::to_owned),
@@ -76,12 +81,10 @@ impl Outline {
         }
         let place = |name: &Identifier| places.get(&outline.key(name)).copied();
         let flow = |flow: &crate::Flow| {
-            let own = match &flow.query {
-                Query::Table { name, .. } => Some(name.clone()),
-                Query::AutoCdc(cdc) => Identifier::parse(&cdc.source).ok(),
-                _ => None,
-            };
-            let reads = flow.reads.iter().chain(&own).filter_map(place).collect();
+            let own = FlowRead::of_query(&flow.query).map(|read| read.name);
+            let found = found(flow).into_iter().map(|read| read.name);
+            let reads = found.chain(own).chain(flow.reads.iter().cloned());
+            let reads = reads.filter_map(|name| place(&name)).collect();
             OutlineFlow { name: flow.name.clone(), target: place(&flow.target), reads }
         };
         outline.flows = graph.flows().iter().map(flow).collect();

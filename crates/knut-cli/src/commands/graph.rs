@@ -1,27 +1,42 @@
 //! `knut graph`: the project's datasets and who reads whom, without a server.
 
-use knut_model::{Grouping, Mark, Picture, PictureDiff, RefreshSelection};
-use knut_project::Project;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use knut_model::json::GraphDocument;
+use knut_model::{DataflowGraph, Grouping, Mark, Outline, Picture, PictureDiff, RefreshSelection};
+use knut_project::{Project, flow_reads};
 
 use super::spec_path;
 use crate::args::{GraphArgs, GraphFormat, GroupBy};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
-use crate::printer::Printer;
+use crate::printer::{Printer, Tone};
 use crate::{revision, selection};
 
 pub(crate) fn run(args: &GraphArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
-    let project = Project::load(&spec_path(&args.project)?)?;
-    let mut picture = project.picture().group_by(grouping(args));
     let selection = args.selection.selection();
-    if selection != RefreshSelection::All {
-        picture.mark_plan(&selection::plan(&project, &selection)?);
-    }
     let mut changes = None;
-    if let Some(revision) = &args.diff {
-        let before = revision::project_at(&project, revision)?.picture().group_by(grouping(args));
-        changes = Some(picture.diff(&before));
-        picture = picture.marked_since(&before);
+    let (title, outline, mut picture) = if let Some(path) = &args.from {
+        let graph = read(path)?;
+        if !graph.sql_files().is_empty() {
+            printer.labelled(Tone::Doubtful, "warning", "what the graph's SQL files define is not drawn");
+        }
+        let title = path.file_stem().map_or("graph".into(), |name| name.to_string_lossy().into_owned());
+        let picture = Picture::with_reads(&graph, flow_reads).group_by(grouping(args));
+        (title, Outline::with_reads(&graph, flow_reads), picture)
+    } else {
+        let project = Project::load(&spec_path(&args.project)?)?;
+        let mut picture = project.picture().group_by(grouping(args));
+        if let Some(revision) = &args.diff {
+            let before = revision::project_at(&project, revision)?.picture().group_by(grouping(args));
+            changes = Some(picture.diff(&before));
+            picture = picture.marked_since(&before);
+        }
+        (project.spec.name.clone(), project.outline(), picture)
+    };
+    if selection != RefreshSelection::All {
+        picture.mark_plan(&selection::plan(&outline, &selection)?);
     }
     if let Some(name) = &args.focus {
         let full = full_name(&picture, name)?;
@@ -37,11 +52,36 @@ pub(crate) fn run(args: &GraphArgs, printer: &mut Printer) -> Result<ExitCode, F
             let hint = "draw a part of it with --focus, --up and --down, or take --format dot";
             Failure::new(ExitCode::Usage, error.to_string()).hint(hint)
         })?,
-        GraphFormat::Svg => knut_viewer::svg(&picture, &project.spec.name),
+        GraphFormat::Svg => knut_viewer::svg(&picture, &title),
         GraphFormat::Json => json(&picture),
     };
     printer.result(text.trim_end());
     Ok(ExitCode::Ok)
+}
+
+/// The largest graph that is read.
+const MAX_GRAPH_BYTES: u64 = 256 * 1024 * 1024;
+
+/// A graph from a file, or from standard input.
+fn read(path: &Path) -> Result<DataflowGraph, Failure> {
+    let shown = path.display();
+    let invalid = |why: String| Failure::new(ExitCode::Invalid, format!("{shown}: {why}"));
+    let mut text = String::new();
+    let input: Box<dyn io::Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        Box::new(std::fs::File::open(path).map_err(|error| invalid(format!("cannot be read: {error}")))?)
+    };
+    let read = input.take(MAX_GRAPH_BYTES).read_to_string(&mut text);
+    read.map_err(|error| invalid(format!("cannot be read: {error}")))?;
+    let hint = "docs/graph-json.md describes the form";
+    let document: GraphDocument =
+        serde_json::from_str(&text).map_err(|error| invalid(format!("is no graph: {error}")).hint(hint))?;
+    document.graph().map_err(|problems| {
+        let mut told = problems.problems().iter().map(|problem| format!("{shown}: {problem}"));
+        let first = Failure::new(ExitCode::Invalid, told.next().unwrap_or_default());
+        told.fold(first, |failure, problem| failure.also(problem, None))
+    })
 }
 
 /// The changes, a line each.

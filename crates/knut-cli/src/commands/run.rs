@@ -63,7 +63,7 @@ async fn execute(
         return Err(Failure::new(ExitCode::Invalid, text).hint(hint));
     };
     let graph = project.graph()?;
-    let plan = selection::plan(&project, &refresh)?;
+    let plan = selection::plan(&project.outline(), &refresh)?;
     let target = choose(server, Environment::read(), || Ok(project.spec.remote.clone()), &project.root)?;
     let connected = connect(target, printer).await?;
     let (storage, is_exact) = connected.storage(&project);
