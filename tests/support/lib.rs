@@ -51,6 +51,11 @@ impl Ran {
         Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
+    /// Runs a command of [`Project::command`] to its end.
+    pub fn of(command: &mut Command) -> Self {
+        Self::new(command.output().unwrap())
+    }
+
     /// Code and both outputs in one text, for a snapshot.
     pub fn told(&self) -> String {
         let code = self.code.map_or("none".to_owned(), |code| code.to_string());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use knut_model::Identifier;
+use knut_model::{Identifier, RefreshSelection};
 
 use crate::printer::Verbosity;
 
@@ -105,6 +105,9 @@ pub(crate) enum CheckFormat {
 pub(crate) struct GraphArgs {
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+    /// Draw the graph in this JSON file instead, as `knut-model` writes it; `-` reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["spec", "diff"])]
+    pub(crate) from: Option<PathBuf>,
     /// How to draw it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: GraphFormat,
@@ -117,6 +120,27 @@ pub(crate) struct GraphArgs {
     /// How many steps downstream of it [default: all]
     #[arg(long, value_name = "N", requires = "focus")]
     pub(crate) down: Option<usize>,
+    /// Tell what changed since a revision of git, such as `main`: nodes and edges that are new, gone
+    /// or defined in another way. Blanks, comments and places in files do not count
+    #[arg(long, value_name = "REV", conflicts_with_all = ["refresh", "full_refresh", "full_refresh_all"])]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) diff: Option<String>,
+    /// Draw together what belongs together [default: none in text, else file]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) group_by: Option<GroupBy>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+}
+
+/// What datasets are drawn together by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupBy {
+    /// The file that defines them
+    File,
+    /// Their catalog and database
+    Schema,
+    /// Nothing
+    None,
 }
 
 /// How a graph is drawn.
@@ -128,6 +152,8 @@ pub(crate) enum GraphFormat {
     Dot,
     /// For Markdown
     Mermaid,
+    /// A drawing, for browsers
+    Svg,
     /// For programs
     Json,
 }
@@ -136,8 +162,20 @@ pub(crate) enum GraphFormat {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+    /// Start the run and leave it: it goes on without a client, and only its end can be learnt, by
+    /// `knut attach` and `knut status`. Needs Spark 4.2
+    #[arg(long)]
+    pub(crate) detach: bool,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    #[command(flatten)]
+    pub(crate) graph: GraphRunArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SelectionArgs {
     /// Update only these datasets, separated by commas
     #[arg(long, value_name = "DATASETS", value_parser = parse_datasets)]
     pub(crate) refresh: Vec<Datasets>,
@@ -147,12 +185,6 @@ pub(crate) struct RunArgs {
     /// Reset and recompute every dataset
     #[arg(long, conflicts_with_all = ["refresh", "full_refresh"])]
     pub(crate) full_refresh_all: bool,
-    /// Start the run and leave it: it goes on without a client, and only its end can be learnt, by
-    /// `knut attach` and `knut status`. Needs Spark 4.2
-    #[arg(long)]
-    pub(crate) detach: bool,
-    #[command(flatten)]
-    pub(crate) graph: GraphRunArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -248,6 +280,16 @@ pub(crate) enum LocalCommand {
     },
 }
 
+impl SelectionArgs {
+    pub(crate) fn selection(&self) -> RefreshSelection {
+        let names = |lists: &[Datasets]| lists.iter().flat_map(|list| list.0.clone()).collect::<Vec<_>>();
+        if self.full_refresh_all {
+            return RefreshSelection::FullAll;
+        }
+        RefreshSelection::only(names(&self.refresh), names(&self.full_refresh)).unwrap_or(RefreshSelection::All)
+    }
+}
+
 /// A list of dataset names in one argument.
 #[derive(Clone, Debug)]
 pub(crate) struct Datasets(pub(crate) Vec<Identifier>);
@@ -286,6 +328,21 @@ mod tests {
         assert_eq!(names("`a,b`,c").unwrap(), ["`a,b`", "c"]);
         assert!(names("a,,b").unwrap_err().contains("empty"));
         assert!(names("").is_err());
+    }
+
+    #[test]
+    fn options_become_one_selection() {
+        let selection = |args: &[&str]| {
+            let Command::Run(args) = Args::try_parse_from([&["knut", "run"], args].concat()).unwrap().command else {
+                panic!("not `run`");
+            };
+            args.selection.selection()
+        };
+        let names = |names: &[&str]| names.iter().map(|name| Identifier::parse(name).unwrap()).collect::<Vec<_>>();
+        assert_eq!(selection(&["--full-refresh-all"]), RefreshSelection::FullAll);
+        assert_eq!(selection(&[]), RefreshSelection::All);
+        let only = RefreshSelection::only(names(&["b", "c"]), names(&["a"])).unwrap();
+        assert_eq!(selection(&["--full-refresh", "a", "--refresh", "b,c"]), only);
     }
 
     /// The page is what `--help` says; `UPDATE_DOCS=1 cargo test -p knut-cli` writes it anew.

@@ -39,6 +39,17 @@ impl Failure {
         Self { code, errors: vec![One::new(text, None)], output: Vec::new(), snippet: None }
     }
 
+    /// The first of several things that are wrong.
+    pub(crate) fn listing(code: ExitCode, text: impl Into<String>, help: Option<String>) -> Self {
+        Self { code, errors: vec![One::new(text, help)], output: Vec::new(), snippet: None }
+    }
+
+    /// One more thing that is wrong.
+    pub(crate) fn also(mut self, text: impl Into<String>, help: Option<String>) -> Self {
+        self.errors.push(One::new(text, help));
+        self
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         if let Some(error) = self.errors.last_mut() {
             error.help = Some(hint.into());
@@ -50,6 +61,14 @@ impl Failure {
     #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         self.errors.first().map_or("", |one| &one.text)
+    }
+
+    /// Says of every error where it belongs.
+    pub(crate) fn context(mut self, context: &str) -> Self {
+        for One { text, .. } in &mut self.errors {
+            *text = format!("{context}: {text}");
+        }
+        self
     }
 
     /// Adds the lines that the error is about.

@@ -12,8 +12,10 @@ mod places;
 mod plain_log;
 mod printer;
 mod report;
+mod revision;
 mod runs;
 mod sarif;
+mod selection;
 
 use std::process::ExitCode as ProcessExitCode;
 

@@ -42,11 +42,12 @@ impl GraphBuilder {
         match Identifier::parse(&dataset.name) {
             Ok(name) => {
                 if let Some(query) = dataset.query {
+                    let reads = dataset.reads.iter().filter_map(|read| self.parsed("read", read)).collect();
                     self.graph.flows.push(Flow {
                         name: name.clone(),
                         target: name.clone(),
                         query,
-                        reads: Vec::new(),
+                        reads,
                         sql_conf: dataset.sql_conf,
                         source_location: dataset.source_location.clone(),
                     });
@@ -65,19 +66,18 @@ impl GraphBuilder {
         self
     }
 
+    /// A name, or a problem and `None`.
+    fn parsed(&mut self, what: &str, text: &str) -> Option<Identifier> {
+        let name = Identifier::parse(text);
+        name.map_err(|error| self.problems.push(GraphProblem::BadName { what: what.to_owned(), error })).ok()
+    }
+
     /// Adds a flow.
     #[must_use]
     pub fn flow(mut self, flow: FlowBuilder) -> Self {
-        let mut parse = |what: &str, text: &str| match Identifier::parse(text) {
-            Ok(name) => Some(name),
-            Err(error) => {
-                self.problems.push(GraphProblem::BadName { what: what.to_owned(), error });
-                None
-            }
-        };
-        let name = parse("flow", &flow.name);
-        let target = parse("target", &flow.target);
-        let reads = flow.reads.iter().filter_map(|read| parse("read", read)).collect();
+        let name = self.parsed("flow", &flow.name);
+        let target = self.parsed("target", &flow.target);
+        let reads = flow.reads.iter().filter_map(|read| self.parsed("read", read)).collect();
         if let (Some(name), Some(target)) = (name, target) {
             let FlowBuilder { query, sql_conf, source_location, .. } = flow;
             self.graph.flows.push(Flow { name, target, query, reads, sql_conf, source_location });
@@ -90,6 +90,12 @@ impl GraphBuilder {
     pub fn sql_file(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
         self.graph.sql_files.push(SqlFile { path: path.into(), text: text.into() });
         self
+    }
+
+    /// Keeps a problem that was found before the graph was built.
+    #[cfg(feature = "serde")]
+    pub(crate) fn problem(&mut self, problem: GraphProblem) {
+        self.problems.push(problem);
     }
 
     /// Checks the graph.
@@ -112,6 +118,7 @@ pub struct DatasetBuilder {
     comment: Option<String>,
     table: TableDetails,
     sink: SinkDetails,
+    reads: Vec<String>,
     sql_conf: BTreeMap<String, String>,
     query: Option<Query>,
     source_location: Option<SourceLocation>,
@@ -125,6 +132,7 @@ impl DatasetBuilder {
             comment: None,
             table: TableDetails::default(),
             sink: SinkDetails::default(),
+            reads: Vec::new(),
             sql_conf: BTreeMap::new(),
             query: None,
             source_location: None,
@@ -135,6 +143,13 @@ impl DatasetBuilder {
     #[must_use]
     pub fn query(mut self, query: impl Into<Query>) -> Self {
         self.query = Some(query.into());
+        self
+    }
+
+    /// Says that the query of the dataset's own flow reads `dataset`, for pictures and checks.
+    #[must_use]
+    pub fn reads(mut self, dataset: impl Into<String>) -> Self {
+        self.reads.push(dataset.into());
         self
     }
 

@@ -25,8 +25,11 @@ mod dataset;
 mod flow;
 mod graph;
 mod identifier;
+#[cfg(feature = "serde")]
+pub mod json;
 mod location;
 mod picture;
+mod run_plan;
 mod selection;
 mod topology;
 mod validate;
@@ -38,7 +41,13 @@ pub use flow::{Flow, Query, SourceRead};
 pub use graph::{DataflowGraph, SqlFile};
 pub use identifier::{Identifier, IdentifierError, IdentifierKey, ResolvedIdentifier};
 pub use location::SourceLocation;
-pub use picture::{Change, NodeKind, Picture, PictureDiff, PictureEdge, PictureNode, TooLarge};
+pub use picture::{
+    Change, FlowRead, Grouping, Mark, NodeKind, Picture, PictureDiff, PictureEdge, PictureNode, TooLarge,
+};
+pub use run_plan::{
+    LeftOutReason, Outline, OutlineDataset, OutlineFlow, PlannedAction, PlannedDataset, PlannedFlow, RunPlan,
+    SelectionProblem, is_resettable,
+};
 pub use selection::RefreshSelection;
 pub use topology::{Cycle, CyclePath, NodeId, Topology};
 pub use validate::{GraphProblem, GraphProblems};

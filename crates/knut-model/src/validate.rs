@@ -94,6 +94,12 @@ pub enum GraphProblem {
         /// The view's name.
         name: Identifier,
     },
+    /// A sink does not say where it writes.
+    #[error("the sink {name} has no format: say which data source it writes to, such as kafka")]
+    SinkWithoutFormat {
+        /// The sink's name.
+        name: Identifier,
+    },
     /// A flow that applies changes is not complete.
     #[error("the flow {flow} cannot apply changes: {problem}")]
     AutoCdc {
@@ -228,6 +234,9 @@ fn check_dataset(dataset: &Dataset, problems: &mut Vec<GraphProblem>) {
         DatasetKind::PersistedView => problems.push(GraphProblem::PersistedView { name: name.clone() }),
         _ => {}
     }
+    if *kind == DatasetKind::Sink && sink.format.as_ref().is_none_or(|format| format.trim().is_empty()) {
+        problems.push(GraphProblem::SinkWithoutFormat { name: name.clone() });
+    }
     if !table.partition_columns.is_empty() && !table.clustering_columns.is_empty() {
         problems.push(GraphProblem::PartitionedAndClustered { name: name.clone() });
     }
@@ -328,6 +337,15 @@ mod tests {
             .unwrap();
         assert_eq!(graph.datasets()[0].sink.format.as_deref(), Some("console"));
         assert!(graph.flows().iter().all(|flow| !flow.is_implicit()));
+    }
+
+    #[test]
+    fn a_sink_says_where_it_writes() {
+        let builder = DataflowGraph::builder().dataset(Dataset::sink("out", " "));
+        assert_eq!(
+            problems(builder),
+            ["the sink out has no format: say which data source it writes to, such as kafka"]
+        );
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl Finding {
 /// A mistake in one file hides none in another; what is not understood is not complained of. Source
 /// of the rules: Spark 4.3; each was tried on a real server.
 pub fn check(spec_path: &Path, storage: Option<Storage>) -> Checkup {
-    let files = match ProjectFiles::read(spec_path, storage) {
+    let files = match ProjectFiles::read(spec_path, storage, true) {
         Ok(files) => files,
         Err(problem) => {
             let mut shown = ShownFiles { root: Path::new(""), files: Vec::new() };

@@ -62,7 +62,17 @@ impl Project {
     /// # Errors
     /// As [`Project::load`].
     pub fn load_with_storage(spec_path: &Path, storage: Option<Storage>) -> Result<Self, Problems> {
-        ProjectFiles::read(spec_path, storage)?.into_project()
+        ProjectFiles::read(spec_path, storage, true)?.into_project()
+    }
+
+    /// As [`Project::load`], for what the project defines alone, as in a copy of its files without
+    /// its data: the files of its sources may be missing, and its `storage` may be unfit.
+    ///
+    /// # Errors
+    /// As [`Project::load`].
+    pub fn load_definitions(spec_path: &Path) -> Result<Self, Problems> {
+        let storage = Storage::resolve("file:///none", Path::new("/")).ok();
+        ProjectFiles::read(spec_path, storage, false)?.into_project()
     }
 
     /// What the SQL files define and read; the sources of `knut.toml` are temporary views in it.

@@ -42,11 +42,12 @@ pub(crate) struct ProjectFiles {
 }
 
 impl ProjectFiles {
-    /// Reads what a spec names. A `storage` that is given takes the place of the spec's own.
+    /// Reads what a spec names. A `storage` that is given takes the place of the spec's own. Without
+    /// `has_data` the files of the sources may be missing.
     ///
     /// # Errors
     /// When the spec's folder cannot be read.
-    pub(crate) fn read(spec_path: &Path, storage: Option<Storage>) -> Result<Self, Problem> {
+    pub(crate) fn read(spec_path: &Path, storage: Option<Storage>, has_data: bool) -> Result<Self, Problem> {
         let shown = spec_path.display().to_string();
         let unreadable = |why: String| Problem::new(Code::UNREADABLE_FILE, &*shown, why);
         let absolute = std::path::absolute(spec_path).map_err(|error| unreadable(reason(&error)))?;
@@ -68,7 +69,7 @@ impl ProjectFiles {
             }
         };
         let mut problems = std::mem::take(&mut reading.problems);
-        let (toml_text, sources, source_problems) = load_sources(&root);
+        let (toml_text, sources, source_problems) = load_sources(&root, has_data);
         let (sql_files, file_problems) = discover(&root, &spec_file, &reading.libraries);
         let has_all_files = file_problems.is_empty() && !reading.libraries_bad;
         let is_whole = has_all_files && source_problems.is_empty() && !reading.is_graph_bad;
@@ -113,7 +114,7 @@ pub(crate) fn sql_context(catalog: Option<&str>, database: Option<&str>, sources
     }
 }
 
-fn load_sources(root: &Path) -> (Option<String>, Vec<Source>, Vec<Problem>) {
+fn load_sources(root: &Path, must_exist: bool) -> (Option<String>, Vec<Source>, Vec<Problem>) {
     let path = root.join(KNUT_TOML);
     // A broken link is somebody's `knut.toml` and must not pass for none.
     if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
@@ -121,7 +122,7 @@ fn load_sources(root: &Path) -> (Option<String>, Vec<Source>, Vec<Problem>) {
     }
     match text::read(&path, KNUT_TOML, MAX_TOML_BYTES) {
         Ok(text) => {
-            let (sources, problems) = read_sources(&text, KNUT_TOML, root);
+            let (sources, problems) = read_sources(&text, KNUT_TOML, root, must_exist);
             (Some(text), sources, problems)
         }
         Err(problem) => (None, Vec::new(), vec![problem]),

@@ -24,7 +24,7 @@ pub(crate) struct BadPath {
 /// With a scheme it passes as written. Without one it means a file of this machine and becomes a
 /// `file:` URI: the server's own default file system may be another. It is not percent-encoded,
 /// because Hadoop's `Path` takes `%20` for three characters.
-pub(crate) fn server_path(root: &Path, written: &str) -> Result<String, BadPath> {
+pub(crate) fn server_path(root: &Path, written: &str, must_exist: bool) -> Result<String, BadPath> {
     let bad = |message: String, help: &str| Err(BadPath { message, help: help.to_owned() });
     if written.trim().is_empty() {
         return bad("a path is empty".to_owned(), "write a file or folder relative to the project");
@@ -44,7 +44,7 @@ pub(crate) fn server_path(root: &Path, written: &str) -> Result<String, BadPath>
         return bad(message, "write the whole path, or one relative to the project");
     }
     let is_pattern = written.contains(PATTERN_CHARS);
-    if !is_pattern && !root.join(written).exists() {
+    if must_exist && !is_pattern && !root.join(written).exists() {
         let message = format!("the path {} does not exist", quoted(&root.join(written).to_string_lossy()));
         let help = if written.starts_with('/') {
             format!("if it is a path of the server's machine, write it as a URI: `file://{written}`")
@@ -62,7 +62,7 @@ pub(crate) fn server_path(root: &Path, written: &str) -> Result<String, BadPath>
 }
 
 /// A path whose characters all stand for themselves.
-fn escaped(path: &str) -> String {
+pub(crate) fn escaped(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for c in path.chars() {
         if PATTERN_CHARS.contains(&c) {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     fn check(root: &str, written: &str, expected: &str) {
-        assert_eq!(server_path(Path::new(root), written), Ok(expected.to_owned()), "{root} {written}");
+        assert_eq!(server_path(Path::new(root), written, true), Ok(expected.to_owned()), "{root} {written}");
     }
 
     /// C017, C018: the project's folder is literal, the author's part may be a pattern.
@@ -101,12 +101,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("a[1] b");
         std::fs::create_dir_all(root.join("data")).unwrap();
-        let sent = server_path(&root, "data").unwrap();
+        let sent = server_path(&root, "data", true).unwrap();
         assert_eq!(sent, format!("file://{}/a\\[1\\] b/data", folder.path().display()));
         let shown = root.join("dada").display().to_string();
-        let missing = server_path(&root, "dada").unwrap_err();
+        let missing = server_path(&root, "dada", true).unwrap_err();
         assert_eq!(missing.message, format!("the path `{shown}` does not exist"));
-        let absolute = server_path(&root, "/no/such").unwrap_err();
+        let absolute = server_path(&root, "/no/such", true).unwrap_err();
         assert!(absolute.help.ends_with("write it as a URI: `file:///no/such`"));
     }
 
@@ -117,7 +117,7 @@ mod tests {
             ("~/x", "the path `~/x` begins with `~`, which only a shell expands"),
             ("s3a://${B}/x", "the path `s3a://${B}/x` holds `${B}`, a placeholder that nobody filled in"),
         ] {
-            assert_eq!(server_path(Path::new("/p"), written).unwrap_err().message, message, "{written}");
+            assert_eq!(server_path(Path::new("/p"), written, true).unwrap_err().message, message, "{written}");
         }
     }
 }

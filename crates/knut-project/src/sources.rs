@@ -50,9 +50,9 @@ pub struct Source {
 /// Reads `knut.toml`; `file` names it in problems, relative paths are resolved against `root`.
 ///
 /// Sources come in the order in which they are written.
-pub(crate) fn read_sources(text: &str, file: &str, root: &Path) -> (Vec<Source>, Vec<Problem>) {
+pub(crate) fn read_sources(text: &str, file: &str, root: &Path, must_exist: bool) -> (Vec<Source>, Vec<Problem>) {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader { lines: Lines::new(text), file, root, problems: Vec::new() };
+    let mut reader = Reader { lines: Lines::new(text), file, root, must_exist, problems: Vec::new() };
     for error in errors.iter().take(MAX_SYNTAX_ERRORS) {
         let message = format!("not valid TOML: {}", error.message().trim_end().replace('\n', ", "));
         let problem = Problem::new(Code::TOML_SYNTAX, file, message);
@@ -80,6 +80,8 @@ struct Reader<'a> {
     lines: Lines<'a>,
     file: &'a str,
     root: &'a Path,
+    /// Whether a path on this machine that leads nowhere is a problem.
+    must_exist: bool,
     problems: Vec<Problem>,
 }
 
@@ -244,7 +246,7 @@ impl Reader<'_> {
     }
 
     fn path(&mut self, written: &str, span: Range<usize>) -> Option<String> {
-        match server_path(self.root, written) {
+        match server_path(self.root, written, self.must_exist) {
             Ok(path) => Some(path),
             Err(bad) => {
                 self.complain(Code::PATH_OF_SOURCE, span, bad.message, bad.help);
@@ -314,7 +316,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> (Vec<Source>, Vec<String>) {
-        let (sources, problems) = read_sources(text, "knut.toml", Path::new("/p"));
+        let (sources, problems) = read_sources(text, "knut.toml", Path::new("/p"), true);
         let told = problems.iter().map(|problem| match &problem.help {
             Some(help) => format!("{problem} | {help}"),
             None => problem.to_string(),

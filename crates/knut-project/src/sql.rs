@@ -34,6 +34,13 @@ pub use statement::{
     Verdict,
 };
 
+/// A part of a text as its words and signs, with one blank between: equal texts differ in blanks
+/// and comments only.
+pub(crate) fn words(text: &str, part: std::ops::Range<usize>) -> String {
+    let words: Vec<&str> = token::tokens(text, part).iter().map(|token| token.text(text)).collect();
+    words.join(" ")
+}
+
 #[cfg(test)]
 mod corpus_tests;
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub fn spec_problems(bytes: &[u8]) -> Vec<Problem> {
 /// Reads the bytes of a `knut.toml` and gives what is wrong with it. Takes any bytes.
 pub fn source_problems(bytes: &[u8]) -> Vec<Problem> {
     match text::decode(bytes, "knut.toml") {
-        Ok(text) => read_sources(text, "knut.toml", Path::new("/")).1,
+        Ok(text) => read_sources(text, "knut.toml", Path::new("/"), true).1,
         Err(problem) => vec![problem],
     }
 }

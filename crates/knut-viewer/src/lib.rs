@@ -17,8 +17,10 @@
 mod diagnostic;
 mod event_text;
 mod flow;
+pub mod layout;
 mod stage;
 mod state;
+mod svg;
 mod update;
 mod visible;
 
@@ -27,6 +29,7 @@ pub use event_text::{EventText, FailureReason, FlowEvent};
 pub use flow::{FlowFailure, FlowState, FlowStatus};
 pub use stage::StageState;
 pub use state::{FlowChange, FlowId, RunPhase, ViewerState};
+pub use svg::svg;
 pub use update::{
     ConnectionChange, DatasetNode, Evidence, ExecutionProgress, FlowNode, GraphDefined, PipelineEvent, RunEnd,
     RunOutcome, RunStarted, StageProgress, UpdateKind, ViewerUpdate,

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use knut_client::{OperationState, RunOptions};
-use knut_model::{Identifier, RefreshSelection};
+use knut_model::RefreshSelection;
 use knut_project::{Code, Project, Severity, Storage};
 use knut_viewer::ViewerState;
 
 use super::attach::keep_outcome;
 use super::spec_path;
-use crate::args::{Datasets, DryRunArgs, GraphRunArgs, ProjectArgs, RunArgs, ServerArgs};
+use crate::args::{DryRunArgs, GraphRunArgs, ProjectArgs, RunArgs, ServerArgs};
 use crate::connect::{Connected, Environment, choose, connect, resume};
 use crate::ctrl_c::{Followed, follow};
 use crate::exit_code::ExitCode;
@@ -21,12 +21,13 @@ use crate::places::Places;
 use crate::printer::{Printer, Tone};
 use crate::report;
 use crate::runs::{KeptRun, Run};
+use crate::selection;
 
 /// How long a server of an earlier run is looked for.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(args: RunArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
-    let refresh = selection(args.full_refresh_all, args.refresh, args.full_refresh);
+    let refresh = args.selection.selection();
     let how = if args.detach { How::Detached } else { How::Followed };
     execute(&args.project, &args.graph, &args.server, refresh, how, printer).await
 }
@@ -48,46 +49,6 @@ enum How {
 
 fn storage_at(written: &str, base: &Path) -> Result<Storage, Failure> {
     Storage::resolve(written, base).map_err(|error| Failure::new(ExitCode::Usage, format!("--storage: {error}")))
-}
-
-fn selection(full_refresh_all: bool, refresh: Vec<Datasets>, full_refresh: Vec<Datasets>) -> RefreshSelection {
-    let names = |lists: Vec<Datasets>| lists.into_iter().flat_map(|list| list.0).collect::<Vec<_>>();
-    if full_refresh_all {
-        return RefreshSelection::FullAll;
-    }
-    RefreshSelection::only(names(refresh), names(full_refresh)).unwrap_or(RefreshSelection::All)
-}
-
-/// Refuses names that mean no dataset or stand in both lists: the server would take no notice.
-fn check_selection(selection: &RefreshSelection, project: &Project) -> Result<(), Failure> {
-    let RefreshSelection::Only { refresh, full_refresh, .. } = selection else { return Ok(()) };
-    let key = |name: &Identifier| name.key(project.spec.catalog.as_deref(), project.spec.database.as_deref());
-    if let Some(twice) = refresh.iter().find(|name| full_refresh.iter().any(|other| key(other) == key(name))) {
-        let text = format!("{twice} stands after both --refresh and --full-refresh");
-        return Err(
-            Failure::new(ExitCode::Usage, text).hint("a full refresh updates it too: leave it out of --refresh")
-        );
-    }
-    let definitions = project.sql_definitions();
-    if !definitions.is_complete() {
-        return Ok(());
-    }
-    let tables = definitions.datasets.iter().filter(|dataset| dataset.kind.is_table());
-    let tables: Vec<&Identifier> = tables.map(|dataset| &dataset.name).collect();
-    // Upper and lower case count: the server takes names as they are written.
-    let is_known =
-        |name: &Identifier| tables.iter().any(|table| table.name() == name.name() && key(table).may_be(&key(name)));
-    let Some(unknown) = refresh.iter().chain(full_refresh).find(|name| !is_known(name)) else { return Ok(()) };
-    let flow = definitions.flows.iter().find(|flow| flow.name.name() == unknown.name());
-    let hint = match (flow, knut_project::nearest(&unknown.to_string(), tables.iter().map(|table| table.name()))) {
-        (Some(flow), _) => format!("{unknown} is a flow; name the dataset that it writes into, {}", flow.target),
-        (None, Some(near)) => format!("did you mean {near}?"),
-        (None, None) => {
-            let names: Vec<String> = tables.iter().take(20).map(ToString::to_string).collect();
-            format!("the project has {}", names.join(", "))
-        }
-    };
-    Err(Failure::new(ExitCode::NothingSelected, format!("no table of the project is called {unknown}")).hint(hint))
 }
 
 async fn execute(
@@ -121,7 +82,7 @@ async fn execute(
         return Err(Failure::new(ExitCode::Invalid, text).hint(hint));
     };
     let graph = project.graph()?;
-    check_selection(&refresh, &project)?;
+    let plan = selection::plan(&project.outline(), &refresh)?;
     let target = choose(server, Environment::read(), || Ok(project.spec.remote.clone()), &project.root)?;
     let connected = connect(target, printer).await?;
     let (storage, is_exact) = connected.storage(&project);
@@ -142,6 +103,9 @@ async fn execute(
     let what = if dry_run { "dry-run" } else { "run" };
     let (name, version) = (&project.spec.name, client.spark_version());
     printer.note(&format!("knut {what} {name} on {} (Spark {version})", client.endpoint()));
+    if let Some(text) = selection::told(&plan, &refresh) {
+        printer.note(&text);
+    }
 
     let places = Places::of(&project);
     let defined = match client.define_graph(&graph).await {
@@ -218,15 +182,6 @@ async fn claim(connected: &Connected, project: &Project) -> Result<Option<File>,
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn options_become_one_selection() {
-        let list = |name: &str| vec![Datasets(vec![Identifier::parse(name).unwrap()])];
-        assert_eq!(selection(true, vec![], vec![]), RefreshSelection::FullAll);
-        assert_eq!(selection(false, vec![], vec![]), RefreshSelection::All);
-        let only = RefreshSelection::only(vec![], vec![Identifier::parse("a").unwrap()]).unwrap();
-        assert_eq!(selection(false, vec![], list("a")), only);
-    }
 
     #[test]
     fn a_storage_folder_starts_here_and_a_placeholder_is_refused() {

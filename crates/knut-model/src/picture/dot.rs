@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Group, NodeKind, Picture};
+use super::{Group, Mark, NodeKind, Picture};
 use crate::DatasetKind;
 
 impl Picture {
@@ -17,20 +17,30 @@ impl Picture {
             }
             for (place, node) in nodes {
                 let (shape, style) = look(node.kind);
-                let label = quoted(&format!("{}\n{}", node.name, node.kind));
-                line(&mut dot, &format!("{indent}n{place} [label={label}, shape={shape}, style={style}];"));
+                let mark = node.mark.map(|mark| format!("\n{mark}")).unwrap_or_default();
+                let label = quoted(&format!("{}\n{}{mark}", node.name, node.kind));
+                let look = match node.mark.map(Mark::colours) {
+                    Some((line, area)) => format!("style=\"{style},filled\", color=\"{line}\", fillcolor=\"{area}\""),
+                    None => format!("style={style}"),
+                };
+                line(&mut dot, &format!("{indent}n{place} [label={label}, shape={shape}, {look}];"));
             }
             if group.is_some() {
                 line(&mut dot, "  }");
             }
         }
         for (from, to, edge) in self.edges_by_place() {
-            let style = match (edge.inferred, edge.streaming) {
-                (true, _) => " [style=dotted]",
-                (false, true) => " [style=dashed]",
-                (false, false) => "",
-            };
-            line(&mut dot, &format!("  n{from} -> n{to}{style};"));
+            let mut look = Vec::new();
+            match (edge.inferred, edge.streaming) {
+                (true, _) => look.push("style=dotted".to_owned()),
+                (false, true) => look.push("style=dashed".to_owned()),
+                (false, false) => {}
+            }
+            if let Some(mark) = edge.mark {
+                look.push(format!("color=\"{0}\", fontcolor=\"{0}\", label=\"{mark}\"", mark.colours().0));
+            }
+            let look = if look.is_empty() { String::new() } else { format!(" [{}]", look.join(", ")) };
+            line(&mut dot, &format!("  n{from} -> n{to}{look};"));
         }
         dot.push_str("}\n");
         dot

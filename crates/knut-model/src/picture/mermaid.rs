@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Group, NodeKind, Picture};
+use super::{Group, Mark, NodeKind, Picture};
 use crate::DatasetKind;
 
 /// Beyond these Mermaid 10 and 11 draw nothing but an error, unless their host raises the limits.
@@ -36,7 +36,12 @@ impl Picture {
             }
             for (place, node) in nodes {
                 let (open, close) = shape(node.kind);
-                line(&mut text, &format!("{indent}n{place}{open}{}{close}", quoted(&node.name)));
+                let (mark, class) = match node.mark {
+                    Some(mark) => (format!(" ({mark})"), format!(":::{}", mark.class())),
+                    None => (String::new(), String::new()),
+                };
+                let label = quoted(&format!("{}{mark}", node.name));
+                line(&mut text, &format!("{indent}n{place}{open}{label}{close}{class}"));
             }
             if group.is_some() {
                 line(&mut text, "  end");
@@ -49,7 +54,18 @@ impl Picture {
                 (false, true) => "==>",
                 (false, false) => "-->",
             };
-            line(&mut text, &format!("  n{from} {arrow} n{to}"));
+            let mark = edge.mark.map(|mark| format!("|{mark}|")).filter(|_| !edge.inferred).unwrap_or_default();
+            line(&mut text, &format!("  n{from} {arrow}{mark} n{to}"));
+        }
+        for (index, (_, _, edge)) in edges.iter().enumerate() {
+            if let Some(mark) = edge.mark {
+                line(&mut text, &format!("  linkStyle {index} stroke:{}", mark.colours().0));
+            }
+        }
+        let of_nodes: std::collections::BTreeSet<Mark> = self.nodes.iter().filter_map(|node| node.mark).collect();
+        for mark in of_nodes {
+            let (stroke, fill) = mark.colours();
+            line(&mut text, &format!("  classDef {} fill:{fill},stroke:{stroke},color:#1b1b1b", mark.class()));
         }
         let (n_edges, n_characters) = (edges.len(), text.chars().count());
         if n_edges > MAX_EDGES || n_characters > MAX_CHARACTERS {

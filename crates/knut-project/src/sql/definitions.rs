@@ -4,8 +4,10 @@
 //! `SqlGraphRegistrationContext`; observed: unlike elsewhere in Spark, upper and lower case count.
 
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZero;
 use std::ops::Range;
 use std::sync::Arc;
+use std::thread;
 
 use knut_model::{DatasetKind, Identifier, SqlFile};
 
@@ -180,12 +182,32 @@ impl SqlDefinitions {
             let view = DefinedDataset { name, kind: DatasetKind::TemporaryView, place, statement: None };
             reader.out.datasets.push(view);
         }
-        for file in files {
-            reader.file(file, context);
+        for (file, statements) in files.iter().zip(read_all(files)) {
+            reader.file(file, statements, context);
         }
         reader.resolve()
     }
 }
+
+/// Reads each file for itself, on as many threads as there are processors: it is most of the work.
+fn read_all(files: &[SqlFile]) -> Vec<Vec<SqlStatement>> {
+    let n_threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let n_each = files.len().div_ceil(n_threads).max(MIN_FILES);
+    let read = |files: &[SqlFile]| files.iter().map(|file| read_sql(&file.text)).collect::<Vec<_>>();
+    let (first, others) = files.split_at(n_each.min(files.len()));
+    thread::scope(|scope| {
+        let others: Vec<_> = others.chunks(n_each).map(|files| (files, scope.spawn(move || read(files)))).collect();
+        let mut all = read(first);
+        for (files, reading) in others {
+            // A reader takes any text; should one fail all the same, it fails here as without a thread.
+            all.extend(reading.join().unwrap_or_else(|_| read(files)));
+        }
+        all
+    })
+}
+
+/// Fewer files than this are not worth a thread.
+const MIN_FILES: usize = 32;
 
 /// What `USE` and `SET` have set so far in a file.
 struct State {
@@ -230,14 +252,13 @@ struct Reader {
 }
 
 impl Reader {
-    fn file(&mut self, file: &SqlFile, context: &SqlContext) {
+    fn file(&mut self, file: &SqlFile, mut statements: Vec<SqlStatement>, context: &SqlContext) {
         let mut state = State {
             catalog: context.catalog.clone(),
             database: context.database.clone(),
             has_no_database: false,
             sql_conf: Arc::default(),
         };
-        let mut statements = read_sql(&file.text);
         let mut places = PlaceCounter::new(&file.text);
         let mut place = |offset: usize| FilePlace::new(&*file.path, places.of(offset));
         for (index, statement) in statements.iter_mut().enumerate() {
@@ -343,9 +364,10 @@ impl Reader {
             }
         }
         for flow in &mut self.out.flows {
-            let is_view = flow.target.is_single_part() && flow.name == flow.target;
-            let view = if is_view { views.exact(flow.target.name()) } else { None };
+            let view = if flow.name == flow.target { views.exact(flow.target.name()) } else { None };
+            // A view's own flow is its own even if its name has more parts than it may have.
             flow.target_dataset = view.filter(|view| self.out.datasets[*view].place == flow.place);
+            let view = view.filter(|_| flow.target.is_single_part());
             flow.target_dataset = flow.target_dataset.or_else(|| tables.exact(&full_name(&flow.target))).or(view);
         }
         for Pending { mut edge, single, is_current } in self.pending {
