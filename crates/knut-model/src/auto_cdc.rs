@@ -3,6 +3,8 @@
 //! Spark 4.2 knows SCD type 1, Spark 4.3 type 2 too. The target must be in a format that can merge
 //! rows, such as Delta or Iceberg; the server finds out only when the flow runs.
 
+use std::fmt;
+
 use crate::Identifier;
 
 /// How the changes of a source are applied. Source: Spark 4.3, `DefineFlow.AutoCdcFlowDetails`.
@@ -91,23 +93,18 @@ impl AutoCdc {
 }
 
 /// What is wrong with one flow that applies changes.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AutoCdcProblem {
     /// The source has no usable name.
-    #[error("its source is not a name: {0}")]
     Source(crate::IdentifierError),
     /// There are no keys.
-    #[error("it has no key columns")]
     NoKeys,
     /// Nothing says which change comes first.
-    #[error("it has no expression to sequence by")]
     NoSequence,
     /// A list of columns is there but empty.
-    #[error("its {0} is empty: leave it out to mean all columns")]
     EmptyList(&'static str),
     /// A column is not the name of one column.
-    #[error("`{column}` in its {list} is not the name of one column")]
     NotAColumn {
         /// In which list.
         list: &'static str,
@@ -115,9 +112,23 @@ pub enum AutoCdcProblem {
         column: String,
     },
     /// History is tracked though the target keeps none.
-    #[error("it tracks history, which only SCD type 2 keeps")]
     HistoryWithoutScd2,
 }
+
+impl fmt::Display for AutoCdcProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Source(value) => write!(f, "its source is not a name: {value}"),
+            Self::NoKeys => f.write_str("it has no key columns"),
+            Self::NoSequence => f.write_str("it has no expression to sequence by"),
+            Self::EmptyList(value) => write!(f, "its {value} is empty: leave it out to mean all columns"),
+            Self::NotAColumn { list, column } => write!(f, "`{column}` in its {list} is not the name of one column"),
+            Self::HistoryWithoutScd2 => f.write_str("it tracks history, which only SCD type 2 keeps"),
+        }
+    }
+}
+
+impl std::error::Error for AutoCdcProblem {}
 
 /// Everything wrong with a flow that applies changes, in a stable order.
 pub(crate) fn problems_of(cdc: &AutoCdc) -> Vec<AutoCdcProblem> {

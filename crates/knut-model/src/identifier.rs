@@ -165,27 +165,44 @@ impl FromStr for Identifier {
 }
 
 /// Why a text is not a name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a valid name: {reason}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentifierError {
     text: String,
     reason: Reason,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+impl fmt::Display for IdentifierError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, reason } = self;
+        write!(f, "`{text}` is not a valid name: {reason}")
+    }
+}
+
+impl std::error::Error for IdentifierError {}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
-    #[error("it is empty")]
     Empty,
-    #[error("a part of it is empty")]
     EmptyPart,
-    #[error("a backtick is not closed")]
     UnclosedQuote,
-    #[error("text follows a closing backtick without a dot")]
     AfterQuote,
-    #[error("a part with characters other than letters, digits and _ must stand in backticks")]
     NeedsQuotes,
-    #[error("a name has at most three parts: catalog, database, name")]
     TooManyParts,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("it is empty"),
+            Self::EmptyPart => f.write_str("a part of it is empty"),
+            Self::UnclosedQuote => f.write_str("a backtick is not closed"),
+            Self::AfterQuote => f.write_str("text follows a closing backtick without a dot"),
+            Self::NeedsQuotes => {
+                f.write_str("a part with characters other than letters, digits and _ must stand in backticks")
+            }
+            Self::TooManyParts => f.write_str("a name has at most three parts: catalog, database, name"),
+        }
+    }
 }
 
 /// The name the server gave a dataset or flow when it was defined; events use it.

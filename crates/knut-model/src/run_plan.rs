@@ -3,6 +3,8 @@
 //! The server says nothing of a selection that means nothing: it excludes every flow and reports
 //! success. A [`RunPlan`] knows before.
 
+use std::fmt;
+
 use crate::{DataflowGraph, DatasetKind, FlowRead, Identifier, RefreshSelection};
 
 /// The table property that forbids to reset a table, when it is `false`.
@@ -177,23 +179,20 @@ pub struct PlannedFlow {
 }
 
 /// What is wrong with a selection.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SelectionProblem {
     /// A name stands in both lists. The server refuses that.
-    #[error("{name} is selected for a refresh and for a full refresh")]
     Twice {
         /// The name as it stands among the datasets to refresh.
         name: Identifier,
     },
     /// A name is not in the graph. The server would ignore it.
-    #[error("no table is called {name}")]
     Unknown {
         /// The name.
         name: Identifier,
     },
     /// A name is that of a flow.
-    #[error("{name} is a flow, not a table")]
     IsAFlow {
         /// The name.
         name: Identifier,
@@ -201,7 +200,6 @@ pub enum SelectionProblem {
         target: Option<Identifier>,
     },
     /// A name is that of a view or a sink. The server would ignore it.
-    #[error("{name} is a {kind}, and only tables can be selected")]
     NotATable {
         /// The name.
         name: Identifier,
@@ -210,15 +208,30 @@ pub enum SelectionProblem {
     },
     /// A table that must not be reset is selected for a full refresh. The server fails with an
     /// internal error.
-    #[error("{name} must not be reset: its table property {RESET_ALLOWED} is false")]
     NotResettable {
         /// The name.
         name: Identifier,
     },
     /// No flow would run.
-    #[error("no flow writes into what is selected, so nothing would run")]
     NothingToRun,
 }
+
+impl fmt::Display for SelectionProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Twice { name } => write!(f, "{name} is selected for a refresh and for a full refresh"),
+            Self::Unknown { name } => write!(f, "no table is called {name}"),
+            Self::IsAFlow { name, .. } => write!(f, "{name} is a flow, not a table"),
+            Self::NotATable { name, kind } => write!(f, "{name} is a {kind}, and only tables can be selected"),
+            Self::NotResettable { name } => {
+                write!(f, "{name} must not be reset: its table property {RESET_ALLOWED} is false")
+            }
+            Self::NothingToRun => f.write_str("no flow writes into what is selected, so nothing would run"),
+        }
+    }
+}
+
+impl std::error::Error for SelectionProblem {}
 
 impl RunPlan {
     /// What a run with `selection` will do.

@@ -7,11 +7,10 @@ use crate::auto_cdc::{self, AutoCdcProblem};
 use crate::{DataflowGraph, Dataset, DatasetKind, Flow, Identifier, IdentifierError, IdentifierKey, Query};
 
 /// One problem of a graph.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GraphProblem {
     /// A name cannot be read.
-    #[error("bad name of a {what}: {error}")]
     BadName {
         /// What bears the name: a dataset's kind, `flow`, `target` or `read`.
         what: String,
@@ -19,7 +18,6 @@ pub enum GraphProblem {
         error: IdentifierError,
     },
     /// Two datasets have one name.
-    #[error("two datasets are named {name}: a {first} and a {second}")]
     DuplicateDataset {
         /// The name as the second spells it.
         name: Identifier,
@@ -29,25 +27,21 @@ pub enum GraphProblem {
         second: DatasetKind,
     },
     /// Two flows have one name.
-    #[error("two flows are named {name}")]
     DuplicateFlow {
         /// The name as the second spells it.
         name: Identifier,
     },
     /// A temporary view's name has more than one part.
-    #[error("the temporary view {name} must have a name of one part")]
     QualifiedTemporaryView {
         /// The view's name.
         name: Identifier,
     },
     /// A flow that is not its dataset's own has a name of more than one part.
-    #[error("the flow {name} must have a name of one part, unless it is the same as its target's")]
     QualifiedFlow {
         /// The flow's name.
         name: Identifier,
     },
     /// A flow writes into a dataset that the graph does not have.
-    #[error("the flow {flow} writes into {target}, which the graph does not define")]
     UnknownTarget {
         /// The flow's name.
         flow: Identifier,
@@ -55,7 +49,6 @@ pub enum GraphProblem {
         target: Identifier,
     },
     /// No flow writes into a dataset.
-    #[error("no flow writes into the {kind} {name}: give it a query or add a flow")]
     WithoutFlow {
         /// The dataset's name.
         name: Identifier,
@@ -63,7 +56,6 @@ pub enum GraphProblem {
         kind: DatasetKind,
     },
     /// A dataset that takes one flow has more.
-    #[error("the {kind} {name} takes one flow and has {n_flows}")]
     TooManyFlows {
         /// The dataset's name.
         name: Identifier,
@@ -73,13 +65,11 @@ pub enum GraphProblem {
         n_flows: usize,
     },
     /// A table is both partitioned and clustered.
-    #[error("{name} has both partition columns and clustering columns: Spark takes one of them")]
     PartitionedAndClustered {
         /// The table's name.
         name: Identifier,
     },
     /// A dataset has a setting that its kind does not take.
-    #[error("the {kind} {name} takes no {setting}")]
     NotForThisKind {
         /// The dataset's name.
         name: Identifier,
@@ -89,19 +79,16 @@ pub enum GraphProblem {
         setting: &'static str,
     },
     /// A persisted view stands in a graph; only SQL files can define one.
-    #[error("the view {name} can only be defined in a SQL file: the protocol has no message for it")]
     PersistedView {
         /// The view's name.
         name: Identifier,
     },
     /// A sink does not say where it writes.
-    #[error("the sink {name} has no format: say which data source it writes to, such as kafka")]
     SinkWithoutFormat {
         /// The sink's name.
         name: Identifier,
     },
     /// A flow that applies changes is not complete.
-    #[error("the flow {flow} cannot apply changes: {problem}")]
     AutoCdc {
         /// The flow's name.
         flow: Identifier,
@@ -109,7 +96,6 @@ pub enum GraphProblem {
         problem: AutoCdcProblem,
     },
     /// A dataset takes changes from more than one flow, or changes and other rows.
-    #[error("{target} takes changes from {flow}, so no other flow may write into it")]
     AutoCdcNotAlone {
         /// The dataset.
         target: Identifier,
@@ -117,9 +103,52 @@ pub enum GraphProblem {
         flow: Identifier,
     },
     /// The graph has nothing that a run could fill.
-    #[error("the graph has no table and no sink, so there is nothing to run")]
     NothingToRun,
 }
+
+impl fmt::Display for GraphProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadName { what, error } => write!(f, "bad name of a {what}: {error}"),
+            Self::DuplicateDataset { name, first, second } => {
+                write!(f, "two datasets are named {name}: a {first} and a {second}")
+            }
+            Self::DuplicateFlow { name } => write!(f, "two flows are named {name}"),
+            Self::QualifiedTemporaryView { name } => {
+                write!(f, "the temporary view {name} must have a name of one part")
+            }
+            Self::QualifiedFlow { name } => {
+                write!(f, "the flow {name} must have a name of one part, unless it is the same as its target's")
+            }
+            Self::UnknownTarget { flow, target } => {
+                write!(f, "the flow {flow} writes into {target}, which the graph does not define")
+            }
+            Self::WithoutFlow { name, kind } => {
+                write!(f, "no flow writes into the {kind} {name}: give it a query or add a flow")
+            }
+            Self::TooManyFlows { name, kind, n_flows } => {
+                write!(f, "the {kind} {name} takes one flow and has {n_flows}")
+            }
+            Self::PartitionedAndClustered { name } => {
+                write!(f, "{name} has both partition columns and clustering columns: Spark takes one of them")
+            }
+            Self::NotForThisKind { name, kind, setting } => write!(f, "the {kind} {name} takes no {setting}"),
+            Self::PersistedView { name } => {
+                write!(f, "the view {name} can only be defined in a SQL file: the protocol has no message for it")
+            }
+            Self::SinkWithoutFormat { name } => {
+                write!(f, "the sink {name} has no format: say which data source it writes to, such as kafka")
+            }
+            Self::AutoCdc { flow, problem } => write!(f, "the flow {flow} cannot apply changes: {problem}"),
+            Self::AutoCdcNotAlone { target, flow } => {
+                write!(f, "{target} takes changes from {flow}, so no other flow may write into it")
+            }
+            Self::NothingToRun => f.write_str("the graph has no table and no sink, so there is nothing to run"),
+        }
+    }
+}
+
+impl std::error::Error for GraphProblem {}
 
 /// Every problem of a graph; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]

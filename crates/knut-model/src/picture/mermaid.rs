@@ -1,6 +1,6 @@
 //! A picture in Mermaid's flowchart language.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use super::{Group, Mark, NodeKind, Picture};
 use crate::DatasetKind;
@@ -10,10 +10,7 @@ const MAX_EDGES: usize = 500;
 const MAX_CHARACTERS: usize = 50_000;
 
 /// A picture that Mermaid would refuse to draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the picture has {n_edges} edges and {n_characters} characters; Mermaid draws at most {MAX_EDGES} and {MAX_CHARACTERS}"
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TooLarge {
     /// How many edges it has.
@@ -21,6 +18,18 @@ pub struct TooLarge {
     /// How many characters its text has.
     pub n_characters: usize,
 }
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { n_edges, n_characters } = self;
+        write!(
+            f,
+            "the picture has {n_edges} edges and {n_characters} characters; Mermaid draws at most {MAX_EDGES} and {MAX_CHARACTERS}"
+        )
+    }
+}
+
+impl std::error::Error for TooLarge {}
 
 impl Picture {
     /// The picture as a flowchart, for Markdown. Ids are made up, so that no name needs to be one.
