@@ -177,7 +177,7 @@ fn a_project_that_was_wrong_then_is_told() {
     commit(project.path());
     project.write("etl/shop/spark-pipeline.yml", SPEC.replace("${UNFILLED}", "s"));
     let ran = diff(&project, &["HEAD"]).expect(3);
-    assert!(ran.stderr.contains("error: at HEAD: spark-pipeline.yml"), "{}", ran.told());
+    assert!(ran.stderr.contains("error[K0401]: at HEAD: spark-pipeline.yml"), "{}", ran.told());
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("/etc/hostname", project.path().join("etl/shop/sql/c.sql")).unwrap();
@@ -186,6 +186,47 @@ fn a_project_that_was_wrong_then_is_told() {
         let ran = diff(&project, &["HEAD"]).expect(3);
         assert!(ran.stderr.contains("etl/shop/sql/c.sql was a link to /etc/hostname"), "{}", ran.told());
     }
+}
+
+/// A link means what it led to in the repository, and never anything outside of it, however it gets there.
+#[cfg(unix)]
+#[test]
+fn links_are_followed_inside_the_repository_only() {
+    use std::os::unix::fs::symlink;
+
+    let project = changed();
+    let root = project.path();
+    project.write("shared/c.sql", "CREATE MATERIALIZED VIEW of_link AS SELECT 1 AS x");
+    symlink("../../../shared/c.sql", root.join("etl/shop/sql/c.sql")).unwrap();
+    commit(root);
+    std::fs::remove_file(root.join("etl/shop/sql/c.sql")).unwrap();
+    let ran = diff(&project, &["HEAD"]).expect(0);
+    assert!(ran.stdout.contains("- of_link (materialized view)"), "{}", ran.told());
+
+    // By its words alone the last one stays inside.
+    let outside = root.parent().unwrap().join(format!("{}.sql", root.file_name().unwrap().display()));
+    std::fs::write(&outside, "CREATE MATERIALIZED VIEW secret AS SELECT 1 AS x").unwrap();
+    std::fs::create_dir_all(root.join("a/b/c")).unwrap();
+    symlink("../../..", root.join("a/b/c/up")).unwrap();
+    symlink("../../../a/b/c/up", root.join("etl/shop/sql/up")).unwrap();
+    symlink(format!("up/../{}", outside.file_name().unwrap().display()), root.join("etl/shop/sql/e.sql")).unwrap();
+    commit(root);
+    std::fs::remove_file(root.join("etl/shop/sql/e.sql")).unwrap();
+    let ran = diff(&project, &["HEAD"]).expect(3);
+    std::fs::remove_file(&outside).unwrap();
+    assert!(ran.stderr.contains("etl/shop/sql/e.sql was a link to up/../"), "{}", ran.told());
+    assert!(!ran.told().contains("secret"), "{}", ran.told());
+}
+
+/// What a hook's git says of another repository does not count.
+#[test]
+fn the_repository_is_the_projects_own() {
+    let project = changed();
+    let elsewhere = Project::empty();
+    git(elsewhere.path(), &["init", "--quiet"]);
+    let mut command = project.command(&["graph", "--diff", "HEAD", "--spec", "etl/shop/spark-pipeline.yml"]);
+    let ran = Ran::of(command.env("GIT_DIR", elsewhere.path().join(".git"))).expect(0);
+    assert_eq!(ran.stdout, diff(&project, &["HEAD"]).expect(0).stdout);
 }
 
 /// The README shows a pipeline in Rust and what `graph` says of it; both are what they are.

@@ -55,7 +55,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Check the project's pipeline on a server without running it
     DryRun(DryRunArgs),
-    /// Follow a run again, from its first event on
+    /// Follow a run again: from its first event on, or to its end if it runs detached. Whoever
+    /// followed it before is told so and stops; Ctrl-C cancels the run as in `knut run`
     Attach(KeptRunArgs),
     /// Tell what the server says of a run
     Status(KeptRunArgs),
@@ -163,7 +164,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
     /// Start the run and leave it: it goes on without a client, and only its end can be learnt, by
-    /// `knut attach` and `knut status`. Needs Spark 4.2
+    /// `knut attach` and `knut status`, while its server keeps the session: for an hour after the last
+    /// of these. Needs Spark 4.2
     #[arg(long)]
     pub(crate) detach: bool,
     #[command(flatten)]

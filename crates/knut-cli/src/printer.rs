@@ -1,10 +1,12 @@
 //! The one place that writes: results to stdout, talk to stderr, nothing that could act on a terminal.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use knut_viewer::visible;
+use knut_viewer::{is_hidden, visible};
 
 use crate::args::Color;
 
@@ -74,6 +76,12 @@ impl Printer {
         self.keep(written);
     }
 
+    /// A result in JSON, to stdout. What could act on a terminal stands in it as JSON writes it.
+    pub(crate) fn json(&mut self, text: &str) {
+        let written = writeln!(self.out, "{}", harmless_json(text));
+        self.keep(written);
+    }
+
     /// A result that begins with a word in a tone.
     pub(crate) fn toned_result(&mut self, before: &str, tone: Tone, word: &str, after: &str) {
         let style = tone.style();
@@ -128,7 +136,10 @@ impl Printer {
 
     /// Text that was rendered for a terminal from harmless pieces, to stderr.
     pub(crate) fn rendered(&mut self, text: &str) {
-        let _ = writeln!(self.err, "{text}");
+        // The styles begin with the one control character that the pieces cannot have any more.
+        let harmless: String =
+            text.chars().map(|c| if is_hidden(c) && c != '\u{1b}' { '\u{fffd}' } else { c }).collect();
+        let _ = writeln!(self.err, "{harmless}");
     }
 
     /// What belongs to the label before, indented under it.
@@ -143,5 +154,38 @@ impl Printer {
                 writeln!(self.err, "{indent}{line}")
             };
         }
+    }
+}
+
+/// JSON with every character that [`visible`] would replace written as JSON's own escape. Such characters
+/// stand in its strings only.
+fn harmless_json(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_hidden(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_stays_json() {
+        let text = serde_json::to_string("a\u{202e}b\u{feff}\u{9b}\u{7f}\n").unwrap();
+        let harmless = harmless_json(&text);
+        assert!(!harmless.contains(is_hidden));
+        assert_eq!(serde_json::from_str::<String>(&harmless).unwrap(), "a\u{202e}b\u{feff}\u{9b}\u{7f}\n");
     }
 }

@@ -141,6 +141,15 @@ pub(crate) fn word(outcome: &RunOutcome) -> &'static str {
     }
 }
 
+/// The exit code for a word of what is kept of a run; `None` where the server can say more.
+pub(crate) fn code_of_word(word: &str) -> Option<ExitCode> {
+    match word {
+        "succeeded" => Some(ExitCode::Ok),
+        "failed" => Some(ExitCode::Failed),
+        _ => None,
+    }
+}
+
 /// Whether nothing more can happen in the run: of one that was cancelled, flows may still commit.
 pub(crate) fn is_over(outcome: &RunOutcome) -> bool {
     matches!(outcome, RunOutcome::Succeeded | RunOutcome::Failed(_))

@@ -3,7 +3,8 @@
 //! The files come straight from git's store (`ls-tree`, `cat-file`), so no filter, text conversion
 //! or external diff of anybody's configuration acts on them, and lie in a folder that goes away.
 
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -45,11 +46,13 @@ pub(crate) fn project_at(project: &Project, revision: &str) -> Result<Project, F
             .hint("the project was not there yet, or its spec had another name"));
     };
     let reaches_out = String::from_utf8_lossy(&blobs.read(&found.id)?).contains("..");
-    let entries = if reaches_out { git.tree(commit, "")? } else { entries };
+    let has_links = entries.iter().any(|entry| entry.mode == LINK);
+    let entries = if reaches_out || has_links { git.tree(commit, "")? } else { entries };
 
     let folder = tempfile::tempdir()?;
+    let links = links(&entries, &mut blobs)?;
     for entry in &entries {
-        write(folder.path(), entry, &mut blobs, &project.spec_file)?;
+        write(folder.path(), entry, &entries, &links, &mut blobs, &project.spec_file)?;
     }
     let then = Project::load_definitions(&folder.path().join(&spec));
     then.map_err(|problems| Failure::from(problems).context(&format!("at {revision}")))
@@ -72,6 +75,11 @@ impl Git<'_> {
         let mut command = Command::new("git");
         command.arg("-C").arg(self.folder).args(args).stdin(Stdio::null());
         // Nothing is written, not even to make the next call faster, and nobody is asked anything.
+        // Inside a hook these name the repository of the hook; here it is the project's that counts.
+        for name in ["DIR", "WORK_TREE", "INDEX_FILE", "COMMON_DIR", "PREFIX", "NAMESPACE", "OBJECT_DIRECTORY"] {
+            command.env_remove(format!("GIT_{name}"));
+        }
+        command.env_remove("GIT_ALTERNATE_OBJECT_DIRECTORIES").env("GIT_LITERAL_PATHSPECS", "1");
         command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
         command
     }
@@ -148,51 +156,101 @@ impl Drop for Blobs {
     }
 }
 
-fn write(folder: &Path, entry: &Entry, blobs: &mut Blobs, spec_file: &str) -> Result<(), Failure> {
+/// The mode of a link in a tree.
+const LINK: &str = "120000";
+
+/// How many links may follow one another; as on Linux.
+const MAX_LINKS: usize = 40;
+
+/// Where the links of a tree lead, as they are written.
+fn links(entries: &[Entry], blobs: &mut Blobs) -> Result<BTreeMap<PathBuf, PathBuf>, Failure> {
+    let mut links = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.mode == LINK) {
+        let target = String::from_utf8_lossy(&blobs.read(&entry.id)?).into_owned();
+        links.insert(PathBuf::from(&entry.path), PathBuf::from(target));
+    }
+    Ok(links)
+}
+
+/// Writes a file below `folder`. No link is ever made, so that nothing is written or read through
+/// one: a link becomes a copy of the file of the tree that it leads to.
+fn write(
+    folder: &Path,
+    entry: &Entry,
+    entries: &[Entry],
+    links: &BTreeMap<PathBuf, PathBuf>,
+    blobs: &mut Blobs,
+    spec_file: &str,
+) -> Result<(), Failure> {
     let relative = Path::new(&entry.path);
     // git keeps no other paths; a store that somebody made by hand might.
     if !relative.components().all(|part| matches!(part, Component::Normal(_))) {
         return Ok(());
     }
+    let extension = relative.extension().and_then(OsStr::to_str).unwrap_or_default();
+    let is_read = READ.contains(&extension) || relative.file_name() == Some(OsStr::new(spec_file));
+    let content = match entry.mode.as_str() {
+        // A repository in the repository: its files are not in this one.
+        "160000" => return Ok(()),
+        LINK => {
+            let target =
+                followed(relative, links).and_then(|path| entries.iter().find(|other| Path::new(&other.path) == path));
+            match target {
+                Some(file) if is_read => blobs.read(&file.id)?,
+                None if is_read => {
+                    let target = links.get(relative).map(|target| target.display().to_string()).unwrap_or_default();
+                    let text = format!("{} was a link to {target}, which is no file of the repository", entry.path);
+                    return Err(Failure::new(ExitCode::Invalid, text).hint("what it led to then is not known"));
+                }
+                _ => Vec::new(),
+            }
+        }
+        _ if is_read => blobs.read(&entry.id)?,
+        _ => Vec::new(),
+    };
     let path = folder.join(relative);
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }
-    let extension = relative.extension().and_then(OsStr::to_str).unwrap_or_default();
-    let is_read = READ.contains(&extension) || relative.file_name() == Some(OsStr::new(spec_file));
-    match entry.mode.as_str() {
-        "120000" => {
-            let target = blobs.read(&entry.id)?;
-            link(&String::from_utf8_lossy(&target), relative, &path, is_read)
+    // A name that stands twice in a tree is nothing that git made.
+    let twice = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::new(ExitCode::Invalid, format!("{} is in the repository twice", entry.path))
         }
-        // A repository in the repository: its files are not in this one.
-        "160000" => Ok(()),
-        _ if is_read => Ok(fs::write(&path, blobs.read(&entry.id)?)?),
-        _ => Ok(fs::write(&path, [])?),
-    }
+        _ => error.into(),
+    };
+    Ok(fs::File::create_new(path).map_err(twice)?.write_all(&content)?)
 }
 
-/// Links stay links while they lead to a place in the repository; nothing outside is read as if
-/// it had been there.
-fn link(target: &str, relative: &Path, path: &Path, is_read: bool) -> Result<(), Failure> {
-    let mut place: Vec<&OsStr> = Vec::new();
-    let mut stays = !Path::new(target).is_absolute();
-    let parts: PathBuf = relative.parent().unwrap_or(Path::new("")).join(target);
-    for part in parts.components() {
-        match part {
-            Component::Normal(name) => place.push(name),
-            Component::ParentDir => stays &= place.pop().is_some(),
+/// The path that a path means with all links followed; `None` if it leaves the repository or
+/// leads around in a circle.
+fn followed(path: &Path, links: &BTreeMap<PathBuf, PathBuf>) -> Option<PathBuf> {
+    let mut rest: VecDeque<OsString> = path.iter().map(OsStr::to_owned).collect();
+    let mut place = PathBuf::new();
+    let mut n_links = 0;
+    while let Some(part) = rest.pop_front() {
+        match Path::new(&part).components().next()? {
             Component::CurDir => {}
-            Component::RootDir | Component::Prefix(_) => stays = false,
+            Component::ParentDir => {
+                if !place.pop() {
+                    return None;
+                }
+            }
+            Component::Normal(name) => {
+                place.push(name);
+                if let Some(target) = links.get(&place) {
+                    n_links += 1;
+                    if n_links > MAX_LINKS {
+                        return None;
+                    }
+                    place.pop();
+                    for part in target.iter().rev() {
+                        rest.push_front(part.to_owned());
+                    }
+                }
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
         }
     }
-    if stays {
-        #[cfg(unix)]
-        return Ok(std::os::unix::fs::symlink(target, path)?);
-    }
-    if is_read {
-        let text = format!("{} was a link to {target}, which is not in the repository", relative.display());
-        return Err(Failure::new(ExitCode::Invalid, text).hint("what it led to then is not known"));
-    }
-    Ok(fs::write(path, [])?)
+    Some(place)
 }

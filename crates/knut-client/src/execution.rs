@@ -150,6 +150,8 @@ pub(crate) enum Ending {
 enum Question {
     /// Nothing came for too long.
     Silence,
+    /// Every try to attach has failed.
+    LastResort,
     /// It answered a request for messages with this error.
     Refused(ServerError),
     /// There are no messages to be had.
@@ -176,6 +178,8 @@ pub(crate) struct Execution {
     /// Whether another attachment took over since this client last had to attach again by itself.
     was_preempted: bool,
     has_asked_for_token: bool,
+    /// Whether the server has said that it is over, and its last messages are still missing.
+    is_over: bool,
     question: Option<Question>,
 }
 
@@ -196,6 +200,7 @@ impl Execution {
             has_read: false,
             was_preempted: false,
             has_asked_for_token: false,
+            is_over: false,
             question: None,
         };
         let action = match begin {
@@ -228,6 +233,11 @@ impl Execution {
             Input::Failed(Failure::Verdict(error)) => self.after_verdict(error, jitter),
             Input::Failed(Failure::Auth(reason)) => self.after_refused_token(reason),
             Input::Failed(Failure::Unsupported(reason)) => match self.question.take() {
+                Some(Question::Silence) => {
+                    // A server that cannot be asked after all.
+                    self.course.has_status = false;
+                    self.after_silence(jitter)
+                }
                 Some(question) => self.without_status(question, reason),
                 None => Action::End(Ending::Lost(reason)),
             },
@@ -239,7 +249,7 @@ impl Execution {
         self.is_complete = is_complete;
         (self.has_received, self.has_read) = (true, true);
         (self.n_retries, self.n_empty_rounds, self.n_silences) = (0, 0, 0);
-        self.has_asked_for_token = false;
+        (self.has_asked_for_token, self.is_over) = (false, false);
         if is_complete { Action::End(Ending::Complete) } else { Action::Read }
     }
 
@@ -262,7 +272,7 @@ impl Execution {
     fn after_graceful_end(&mut self, open_for: Duration) -> Action {
         self.n_silences = 0;
         if self.has_read || open_for >= FULL_ROUND {
-            self.n_empty_rounds = 0;
+            (self.n_empty_rounds, self.n_retries) = (0, 0);
             return self.reattach(Duration::ZERO, None);
         }
         self.n_empty_rounds += 1;
@@ -271,7 +281,7 @@ impl Execution {
         }
         // A first empty round is normal; a server that makes many must not be flooded.
         let first = self.course.retry.first_wait;
-        let wait = if self.n_empty_rounds == 1 { Duration::ZERO } else { first * self.n_empty_rounds.min(40) };
+        let wait = first.saturating_mul(if self.n_empty_rounds == 1 { 0 } else { self.n_empty_rounds.min(40) });
         self.reattach(wait, None)
     }
 
@@ -293,6 +303,9 @@ impl Execution {
 
     fn retry(&mut self, failure: &TransportFailure, jitter: f64) -> Action {
         if !failure.is_retryable || self.n_retries >= self.course.retry.max_retries {
+            if failure.is_retryable && self.question.is_none() && self.course.has_status {
+                return self.ask(Question::LastResort);
+            }
             return match self.question.take() {
                 // The first answer was none either, so that it is the better reason.
                 Some(Question::Refused(error)) => Action::End(Ending::Forgotten(error)),
@@ -380,8 +393,15 @@ impl Execution {
         let Some(question) = self.question.take() else { return Action::Read };
         (self.n_retries, self.n_silences) = (0, 0);
         let refusal = match question {
+            Question::Silence | Question::LastResort if state == OperationState::Unknown => None,
+            // It is over, and a new stream would tell it; the second time one does not.
+            Question::Silence | Question::LastResort
+                if state.is_final() && std::mem::replace(&mut self.is_over, true) =>
+            {
+                None
+            }
             // It is alive, so a new stream tells the rest.
-            Question::Silence => return self.reattach(Duration::ZERO, None),
+            Question::Silence | Question::LastResort => return self.reattach(Duration::ZERO, None),
             Question::Refused(error) => Some(error),
             Question::Poll => None,
         };
@@ -398,6 +418,9 @@ impl Execution {
             }
             // Its end is known, its rows are not.
             (_, Some(error)) if self.course.kind == Kind::Rows => Action::End(Ending::Forgotten(error)),
+            (_, None) if self.course.kind == Kind::Rows => {
+                Action::End(Ending::Lost("the server does not send the rest of the rows".to_owned()))
+            }
             (state, refusal) => Action::End(Ending::Status(state, refusal)),
         }
     }
@@ -423,7 +446,7 @@ impl Execution {
                 self.execute_again(error)
             }
             Question::Refused(error) => Action::End(Ending::Forgotten(error)),
-            Question::Silence | Question::Poll => Action::End(Ending::Lost(reason)),
+            Question::Silence | Question::LastResort | Question::Poll => Action::End(Ending::Lost(reason)),
         }
     }
 

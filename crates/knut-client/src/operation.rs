@@ -15,6 +15,11 @@ impl OperationId {
     pub(crate) fn new() -> Self {
         Self(Uuid::new_v4())
     }
+
+    /// Whether a response is of this operation; an empty id is no information.
+    pub(crate) fn is_meant(self, id: &str) -> bool {
+        id.is_empty() || id == &*self.0.as_hyphenated().encode_lower(&mut Uuid::encode_buffer())
+    }
 }
 
 impl fmt::Display for OperationId {

@@ -19,7 +19,7 @@ use crate::execution::{Action, Begin, Course, Ending, Execution, Input, Kind, Re
 use crate::operation::OperationId;
 use crate::release::Releaser;
 use crate::session::Session;
-use crate::status::classify;
+use crate::status::{Failure, TransportFailure, classify};
 
 /// How long the server may take to say what it knows of an operation.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(30);
@@ -177,7 +177,7 @@ impl ResponseStream {
                         self.next = Some(Action::After { wait: Duration::ZERO, retry: None, then: then.clone() });
                     }
                     if self.carry_out(then).await && std::mem::take(&mut self.is_lost) {
-                        return Step::Back;
+                        return if self.execution.is_polling() { Step::StatusOnly } else { Step::Back };
                     }
                 }
                 Action::End(ending) => {
@@ -202,10 +202,12 @@ impl ResponseStream {
             self.step(input);
             return is_there;
         }
+        // From before the call: the server sends headers only with its first response, so that a
+        // silent stream is open for long before it seems to be.
+        self.opened_at = Instant::now();
         match self.open(then).await {
             Ok(stream) => {
                 self.stream = Some(stream);
-                self.opened_at = Instant::now();
                 self.next = Some(Action::Read);
                 true
             }
@@ -251,6 +253,11 @@ impl ResponseStream {
             Some(Ok(Some(response))) => {
                 if let Err(reason) = self.session.check(&response) {
                     return (Input::SessionLost(reason.to_owned()), None);
+                }
+                if !self.operation_id.is_meant(&response.operation_id) {
+                    let reason = "the server sent a response of another operation".to_owned();
+                    let failure = TransportFailure { is_retryable: false, ..TransportFailure::new(reason) };
+                    return (Input::Failed(Failure::Transport(failure)), None);
                 }
                 let is_complete = matches!(response.response_type, Some(ResponseType::ResultComplete(_)));
                 let id = response.response_id.clone();

@@ -46,7 +46,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// No second try at all.
+    /// No second try after something broke. A stream that only ended is followed on all the same.
     pub fn never() -> Self {
         Self { max_retries: 0, ..Self::default() }
     }
@@ -57,7 +57,11 @@ impl RetryPolicy {
         let factor = self.multiplier.saturating_pow(attempt.saturating_sub(1));
         let wait = self.first_wait.saturating_mul(factor).min(self.max_wait);
         let wait = wait.max(server_delay.unwrap_or_default().min(self.max_server_delay));
-        if wait < self.jitter_from { wait } else { wait + self.max_jitter.mul_f64(jitter.clamp(0.0, 1.0)) }
+        if wait < self.jitter_from {
+            wait
+        } else {
+            wait.saturating_add(self.max_jitter.mul_f64(jitter.clamp(0.0, 1.0)))
+        }
     }
 }
 

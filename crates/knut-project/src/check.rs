@@ -14,6 +14,7 @@ use crate::code::{Code, Severity};
 use crate::problem::{Lines, Problem};
 use crate::project::Project;
 use crate::project_files::{KNUT_TOML, ProjectFiles, sql_context};
+use crate::secrets::masked;
 use crate::sources::Source;
 use crate::sql::{DefinedEdge, SqlContent, SqlDefinitions, SqlFill, SqlName, SqlQuery, StatementIndex, TextPlace};
 use crate::storage::Storage;
@@ -64,7 +65,7 @@ impl FileSpan {
 pub struct CheckedFile {
     /// Relative to the project where it lies in one.
     pub path: String,
-    /// Its text; empty if it cannot be read, with replacement characters where it is not UTF-8.
+    /// Its text, with tokens hidden; empty if it cannot be read, with replacement characters where it is not UTF-8.
     pub text: String,
 }
 
@@ -96,6 +97,20 @@ impl Checkup {
         };
         let range = span.range.as_ref()?;
         Some((place(range.start), place(range.end)))
+    }
+}
+
+impl Checkup {
+    /// Whatever is shown of it, in whichever form, shows no token.
+    fn without_secrets(mut self) -> Self {
+        for file in &mut self.files {
+            file.text = masked(&file.text);
+        }
+        for finding in &mut self.findings {
+            finding.message = masked(&finding.message);
+            finding.help = finding.help.as_deref().map(masked);
+        }
+        self
     }
 }
 
@@ -147,7 +162,7 @@ pub fn check(spec_path: &Path, storage: Option<Storage>) -> Checkup {
     let paths: Vec<_> =
         shown.files.iter().map(|file| (rank(&file.path, &files.spec_file), file.path.clone())).collect();
     findings.sort_by_key(|finding| (&paths[finding.span.file], finding.span.start(), finding.code));
-    Checkup { findings, files: shown.files, project: files.into_project().ok() }
+    Checkup { findings, files: shown.files, project: files.into_project().ok() }.without_secrets()
 }
 
 fn rank(path: &str, spec_file: &str) -> u8 {

@@ -52,6 +52,7 @@ mod problem;
 mod project;
 mod project_files;
 mod scalar;
+mod secrets;
 mod source_path;
 mod sources;
 mod spec;

@@ -34,4 +34,4 @@ pub use update::{
     ConnectionChange, DatasetNode, Evidence, ExecutionProgress, FlowNode, GraphDefined, PipelineEvent, RunEnd,
     RunOutcome, RunStarted, StageProgress, UpdateKind, ViewerUpdate,
 };
-pub use visible::visible;
+pub use visible::{is_hidden, visible};

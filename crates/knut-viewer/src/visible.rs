@@ -21,7 +21,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-fn is_hidden(c: char) -> bool {
+/// Whether [`visible`] replaces it.
+pub fn is_hidden(c: char) -> bool {
     let turns_text =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{61c}');
     // Nothing to see, but another name: `orders` with a zero-width space in it.

@@ -1,6 +1,5 @@
 //! `knut attach`, `status` and `cancel`: what can be done with a run that another process began.
 
-use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use knut_client::{ErrorKind, OperationState};
@@ -9,7 +8,7 @@ use knut_viewer::{RunOutcome, ViewerState};
 
 use super::{nearest_spec, server_folder};
 use crate::args::KeptRunArgs;
-use crate::connect::{Connected, Environment, resume};
+use crate::connect::{Environment, resume};
 use crate::ctrl_c::{Followed, follow};
 use crate::exit_code::ExitCode;
 use crate::failure::Failure;
@@ -20,7 +19,17 @@ use crate::report;
 use crate::runs::KeptRun;
 
 pub(crate) async fn attach(args: &KeptRunArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
-    let (mut kept, connected) = find(args, printer).await?;
+    let folder = server_folder(&args.project)?;
+    let mut kept = KeptRun::find(&folder, args.run.as_deref())?;
+    if let Some(code) = kept.what.outcome.as_deref().and_then(report::code_of_word) {
+        printer.result(&format!(
+            "run {} was seen to its end: {}",
+            kept.id(),
+            kept.what.outcome.as_deref().unwrap_or("")
+        ));
+        return Ok(code);
+    }
+    let connected = resume(&kept, args.remote.as_deref(), &Environment::read(), &folder).await?;
     let handle = kept.what.handle.clone().from_start();
     printer.note(&format!(
         "attached to run {} of {} on {}",
@@ -73,8 +82,14 @@ pub(crate) async fn status(args: &KeptRunArgs, printer: &mut Printer) -> Result<
 }
 
 pub(crate) async fn cancel(args: &KeptRunArgs, printer: &mut Printer) -> Result<ExitCode, Failure> {
-    let (kept, connected) = find(args, printer).await?;
+    let folder = server_folder(&args.project)?;
+    let kept = KeptRun::find(&folder, args.run.as_deref())?;
     let id = kept.id();
+    if let Some(outcome) = kept.what.outcome.as_deref().filter(|word| report::code_of_word(word).is_some()) {
+        printer.result(&format!("run {id} is over already: {outcome}"));
+        return Ok(ExitCode::Ok);
+    }
+    let connected = resume(&kept, args.remote.as_deref(), &Environment::read(), &folder).await?;
     // The server interrupts what it does not know without a word, so it is asked first.
     let state = match connected.client.operation_state(kept.what.handle.operation_id).await {
         Err(error) if error.kind() == ErrorKind::Unsupported => OperationState::Running,
@@ -85,21 +100,12 @@ pub(crate) async fn cancel(args: &KeptRunArgs, printer: &mut Printer) -> Result<
         printer.result(&format!("run {id} is cancelled: the server starts no more flows"));
         let warning = "Spark stops no flow in mid-run: what was running goes on and may still commit";
         printer.labelled(Tone::Doubtful, "warning", warning);
-    } else {
+    } else if state.is_final() {
         printer.result(&format!("run {id} is over already: {state}"));
+    } else {
+        printer.result(&format!("the server has no run {id} going on"));
     }
     Ok(ExitCode::Ok)
-}
-
-/// The run that is meant, and its server.
-async fn find(args: &KeptRunArgs, printer: &mut Printer) -> Result<(KeptRun, Connected), Failure> {
-    let folder: PathBuf = server_folder(&args.project)?;
-    let kept = KeptRun::find(&folder, args.run.as_deref())?;
-    if let Some(outcome) = &kept.what.outcome {
-        printer.note(&format!("run {} was seen to its end: {outcome}", kept.id()));
-    }
-    let connected = resume(&kept, args.remote.as_deref(), &Environment::read(), &folder).await?;
-    Ok((kept, connected))
 }
 
 /// Keeps how the run ended, unless nobody can say: another look may tell.

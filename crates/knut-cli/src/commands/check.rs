@@ -18,8 +18,8 @@ pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<ExitCode, F
     let found = &checkup.findings;
     match args.format {
         CheckFormat::Human => findings::print(&checkup, found, printer),
-        CheckFormat::Json => found.iter().for_each(|finding| printer.result(&findings::json(&checkup, finding))),
-        CheckFormat::Sarif => printer.result(&sarif::log(&checkup)),
+        CheckFormat::Json => found.iter().for_each(|finding| printer.json(&findings::json(&checkup, finding))),
+        CheckFormat::Sarif => printer.json(&sarif::log(&checkup)),
         CheckFormat::Github => found.iter().for_each(|finding| printer.result(&findings::github(&checkup, finding))),
     }
     let code = if checkup.has_errors() { ExitCode::Invalid } else { ExitCode::Ok };

@@ -55,7 +55,10 @@ pub(crate) fn run(args: &GraphArgs, printer: &mut Printer) -> Result<ExitCode, F
         GraphFormat::Svg => knut_viewer::svg(&picture, &title),
         GraphFormat::Json => json(&picture),
     };
-    printer.result(text.trim_end());
+    match args.format {
+        GraphFormat::Json => printer.json(text.trim_end()),
+        _ => printer.result(text.trim_end()),
+    }
     Ok(ExitCode::Ok)
 }
 
@@ -72,8 +75,11 @@ fn read(path: &Path) -> Result<DataflowGraph, Failure> {
     } else {
         Box::new(std::fs::File::open(path).map_err(|error| invalid(format!("cannot be read: {error}")))?)
     };
-    let read = input.take(MAX_GRAPH_BYTES).read_to_string(&mut text);
-    read.map_err(|error| invalid(format!("cannot be read: {error}")))?;
+    let read = input.take(MAX_GRAPH_BYTES + 1).read_to_string(&mut text);
+    let n_bytes = read.map_err(|error| invalid(format!("cannot be read: {error}")))?;
+    if n_bytes as u64 > MAX_GRAPH_BYTES {
+        return Err(invalid(format!("is larger than {} MB, which no graph is", MAX_GRAPH_BYTES >> 20)));
+    }
     let hint = "docs/graph-json.md describes the form";
     let document: GraphDocument =
         serde_json::from_str(&text).map_err(|error| invalid(format!("is no graph: {error}")).hint(hint))?;

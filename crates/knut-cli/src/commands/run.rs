@@ -124,7 +124,13 @@ async fn execute(
     let kept = |handle| Run { pipeline: name.clone(), is_local: connected.is_local(), handle, outcome: None };
     if how == How::Detached {
         let handle = client.start_detached(defined, &options).await?;
-        let id = KeptRun::keep(&project.root, kept(handle))?.id();
+        let id = KeptRun::keep(&project.root, kept(handle.clone())).map(|kept| kept.id()).map_err(|error| {
+            // It is going on; without a file only its ids lead to it.
+            let text = format!("the run is on its own, and cannot be kept for `knut attach`: {error}");
+            let (operation, session) = (handle.operation_id, handle.session_id);
+            let hint = format!("it is operation {operation} of session {session} on {}", client.endpoint());
+            Failure::new(ExitCode::Unexpected, text).hint(hint)
+        })?;
         printer.result(&format!("run {id} is on its own"));
         printer.detail("help", &format!("`knut attach {id}` waits for its end, `knut status {id}` asks for it"));
         return Ok(ExitCode::Ok);

@@ -213,9 +213,35 @@ fn a_broken_stream_is_attached_again_with_growing_waits() {
             "reattach b in 50 try 1"
         ]
     );
-    let many = run(std::iter::repeat_n(broken(), 16).collect());
+    let many = tell_all(old(), Begin::Execute, std::iter::repeat_n(broken(), 16).collect());
     assert_eq!(many.last().unwrap(), "lost broken");
     assert_eq!(many[many.len() - 2], "reattach - in 60000 try 15");
+}
+
+/// A way on which no stream lasts does not say that the run is lost.
+#[test]
+fn the_server_has_the_last_word_of_a_run_that_cannot_be_attached_to() {
+    let broken_for_good = || std::iter::repeat_n(broken(), 16);
+    let then = |inputs: Vec<Input>| run(broken_for_good().chain(inputs).collect()).pop().unwrap();
+    assert_eq!(then(vec![]), "ask in 0");
+    assert_eq!(then(vec![Input::Status(OperationState::Running)]), "reattach - in 0");
+    assert_eq!(then(std::iter::repeat_n(broken(), 1).collect()), "lost broken");
+    let failed = || Input::Status(OperationState::Failed);
+    assert_eq!(then(vec![failed()]), "reattach - in 0");
+    assert_eq!(
+        then([failed()].into_iter().chain(broken_for_good()).chain([failed()]).collect()),
+        "failed instead of -"
+    );
+    // One that is over and stays silent is over.
+    assert_eq!(run(vec![Input::Silence, failed(), Input::Silence, failed()]).pop().unwrap(), "failed instead of -");
+}
+
+/// A server of a version that has the question, and does not answer it.
+#[test]
+fn a_question_that_is_not_there_is_not_asked_again() {
+    let unsupported = Input::Failed(Failure::Unsupported("no such call".to_owned()));
+    let told = run(vec![Input::Silence, unsupported, Input::Silence]);
+    assert_eq!(told[1..], ["ask in 0", "reattach - in 0", "reattach - in 0"]);
 }
 
 #[test]

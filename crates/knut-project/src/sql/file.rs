@@ -36,7 +36,15 @@ pub fn read_sql(text: &str) -> Vec<SqlStatement> {
         let end = tokens.last().map_or(start, |token| token.end);
         let mut cursor = Cursor::new(text, &tokens, end);
         cursor.chunk_end = chunk.range.end;
-        let content = statement(&mut cursor).unwrap_or(SqlContent::Unread);
+        let mut content = statement(&mut cursor).unwrap_or(SqlContent::Unread);
+        // Spark puts confs in the place of `${…}` before it parses, so that this is not the statement.
+        if text.get(chunk.range.clone()).is_some_and(|whole| whole.contains("${")) {
+            cursor.has_doubt = true;
+            if !cursor.refusals.is_empty() {
+                cursor.refusals.clear();
+                content = SqlContent::Unread;
+            }
+        }
         let line_told_by_server = told.line_of(&chunk.range, start);
         SqlStatement {
             line_told_by_server,

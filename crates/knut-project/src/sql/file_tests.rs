@@ -164,3 +164,23 @@ fn the_servers_line_forgets_empty_statements() {
         statements.iter().map(|statement| (statement.start.line, statement.line_told_by_server)).collect();
     assert_eq!(lines, [(3, 1), (4, 3)]);
 }
+
+/// Observed with Spark's own parser: the dot before a word is one of a name, whatever the word begins with.
+#[test]
+fn parts_of_names_may_begin_with_digits() {
+    for sql in ["CREATE MATERIALIZED VIEW db.2024_orders AS SELECT 1 AS x", "USE DATABASE c.2024_db"] {
+        assert_eq!(one(sql).verdict(), Verdict::Accepted, "{sql}");
+    }
+    let found = crate::query_reads("SELECT * FROM db.2024_orders WHERE x > .5");
+    assert_eq!(found.reads.len(), 1, "{found:?}");
+    assert!(matches!(&found.reads[0].source, crate::ReadSource::Name(name) if name.parts() == ["db", "2024_orders"]));
+}
+
+/// Spark puts confs in the place of `${…}` before it parses.
+#[test]
+fn a_text_that_spark_fills_in_is_undecided() {
+    for sql in ["CREATE MATERIALIZED VIEW ${env}_a AS SELECT 1 AS x", "${whole}", "CREATE MATERIALIZED VIEW a AS ${q}"]
+    {
+        assert_eq!(one(sql).verdict(), Verdict::Undecided, "{sql}");
+    }
+}

@@ -238,6 +238,10 @@ fn number_or_word(rest: &str) -> (Option<TokenKind>, usize) {
     };
     at += suffix;
     let longest = word(rest);
+    // Source: Spark 4.3, `isValidDecimal`: with a word behind it, the dot is one of a name, `db.2024_orders`.
+    if rest.starts_with('.') && rest[at..].starts_with(is_word_char) {
+        return (Some(TokenKind::Sign), 1);
+    }
     if longest > at { (Some(TokenKind::Word), longest) } else { (Some(TokenKind::Number), at.max(1)) }
 }
 
