@@ -12,6 +12,7 @@ mod places;
 mod plain_log;
 mod printer;
 mod report;
+mod rows;
 mod runs;
 mod sarif;
 
@@ -60,6 +61,7 @@ fn run(args: Args, printer: &mut Printer) -> Result<ExitCode, Failure> {
             Command::Status(args) => commands::attach::status(&args, printer).await,
             Command::Cancel(args) => commands::attach::cancel(&args, printer).await,
             Command::Sql(args) => commands::sql::run(args, printer).await,
+            Command::Preview(args) => commands::preview::run(args, printer).await,
             Command::Local(args) => commands::local::run(args.command, printer).await,
         }
     });

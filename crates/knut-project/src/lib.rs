@@ -66,7 +66,7 @@ pub use find::{find_spec, nearest_spec, spec_at};
 pub use init::init;
 pub use library::{Library, LibraryPattern};
 pub use problem::{Problem, Problems};
-pub use project::{Project, remote_of};
+pub use project::{Project, remote_of, spec_of};
 pub use sources::Source;
 pub use spec::{PipelineSpec, Remote};
 pub use sql::{
