@@ -62,8 +62,10 @@ pub(crate) enum Command {
     Status(KeptRunArgs),
     /// Cancel a run on the server
     Cancel(KeptRunArgs),
-    /// Execute one SQL statement and show its progress
+    /// Execute SQL statements and print their rows
     Sql(SqlArgs),
+    /// Print some rows of a table
+    Preview(PreviewArgs),
     /// Install, start and stop a Spark server on this machine
     Local(LocalArgs),
 }
@@ -211,8 +213,43 @@ pub(crate) struct DryRunArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SqlArgs {
-    /// The statement. Its rows are not fetched
-    pub(crate) statement: String,
+    /// The statements, separated by `;`. They are executed in order until one fails
+    #[arg(value_name = "STATEMENTS")]
+    pub(crate) text: String,
+    /// How many rows of each result to print [default: 1000 in a table, else all]
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) limit: Option<u64>,
+    /// How to print rows
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: RowFormat,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// How rows are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowFormat {
+    /// Aligned, and cut to the width of the terminal
+    Table,
+    /// With a line of column names; NULL is an empty field, an empty text is a quoted one
+    Csv,
+    /// One JSON object a line
+    Json,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PreviewArgs {
+    /// The table. A name without catalog and database means one of the project's
+    #[arg(value_name = "TABLE", value_parser = Identifier::parse)]
+    pub(crate) table: Identifier,
+    /// How many rows to print
+    #[arg(long, value_name = "ROWS", default_value_t = 20)]
+    pub(crate) limit: u64,
+    /// How to print them
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: RowFormat,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
     #[command(flatten)]

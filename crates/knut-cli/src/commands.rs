@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod graph;
 pub(crate) mod init;
 pub(crate) mod local;
+pub(crate) mod preview;
 pub(crate) mod run;
 pub(crate) mod sql;
 

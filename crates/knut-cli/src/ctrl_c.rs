@@ -2,15 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use futures::StreamExt as _;
 use futures::future::{BoxFuture, OptionFuture};
-use knut_client::{OperationId, PipelinesClient, UpdateStream};
+use futures::{Stream, StreamExt as _};
+use knut_client::{OperationId, PipelinesClient, QueryStream, QueryUpdate, UpdateStream};
 use knut_viewer::{ConnectionChange, Diagnostic, FlowStatus, RunOutcome, UpdateKind, ViewerState, ViewerUpdate};
 
+use crate::args::RowFormat;
 use crate::connect::Connected;
 use crate::failure::Failure;
 use crate::plain_log::PlainLog;
 use crate::printer::{Printer, Tone};
+use crate::rows::RowsWriter;
 
 /// How long the server may take to answer that it cancels.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,12 +23,42 @@ pub(crate) enum Followed {
     ToTheEnd,
     /// The user left; the run may go on.
     Left,
+    /// Enough rows came.
+    Enough,
 }
 
 /// Folds the whole stream into `state`, logging as it goes.
 pub(crate) async fn follow(
     connected: &Connected,
-    mut updates: UpdateStream,
+    updates: UpdateStream,
+    state: &mut ViewerState,
+    printer: &mut Printer,
+) -> Result<Followed, Failure> {
+    let operation_id = updates.operation_id();
+    let mut rows = RowsWriter::new(RowFormat::Table, None);
+    follow_stream(connected, operation_id, updates.map(QueryUpdate::Update), &mut rows, state, printer).await
+}
+
+/// As [`follow`], writing the rows that come. Once there are enough the query is ended.
+pub(crate) async fn follow_rows(
+    connected: &Connected,
+    mut query: QueryStream,
+    rows: &mut RowsWriter,
+    state: &mut ViewerState,
+    printer: &mut Printer,
+) -> Result<Followed, Failure> {
+    let followed = follow_stream(connected, query.operation_id(), &mut query, rows, state, printer).await?;
+    if let Followed::Enough = followed {
+        query.stop().await;
+    }
+    Ok(followed)
+}
+
+async fn follow_stream(
+    connected: &Connected,
+    operation_id: OperationId,
+    mut updates: impl Stream<Item = QueryUpdate> + Unpin,
+    rows: &mut RowsWriter,
     state: &mut ViewerState,
     printer: &mut Printer,
 ) -> Result<Followed, Failure> {
@@ -39,7 +71,7 @@ pub(crate) async fn follow(
         let quiet = tokio::time::sleep(log.patience(SystemTime::now()));
         tokio::select! {
             update = updates.next() => match update {
-                Some(update) => {
+                Some(QueryUpdate::Update(update)) => {
                     let seq = update.seq;
                     let is_lost = matches!(update.kind, UpdateKind::Connection(ConnectionChange::Lost { .. }));
                     log.apply(state, update, printer);
@@ -51,6 +83,13 @@ pub(crate) async fn follow(
                         return Ok(Followed::ToTheEnd);
                     }
                 }
+                Some(QueryUpdate::Columns(schema)) => rows.columns(&schema, printer),
+                Some(QueryUpdate::Rows(batch)) => {
+                    if !rows.rows(&batch, printer) {
+                        return Ok(Followed::Enough);
+                    }
+                }
+                Some(_) => {}
                 None => return Ok(Followed::ToTheEnd),
             },
             () = interrupts.next() => {
@@ -60,7 +99,7 @@ pub(crate) async fn follow(
                 }
                 printer.note("cancelling on the server (Ctrl-C again to leave at once)");
                 is_cancelling = true;
-                answer = Some(Box::pin(cancel(client, updates.operation_id())));
+                answer = Some(Box::pin(cancel(client, operation_id)));
             }
             told = OptionFuture::from(answer.as_mut()), if answer.is_some() => {
                 answer = None;

@@ -13,6 +13,7 @@ mod plain_log;
 mod printer;
 mod report;
 mod revision;
+mod rows;
 mod runs;
 mod sarif;
 mod selection;
@@ -62,6 +63,7 @@ fn run(args: Args, printer: &mut Printer) -> Result<ExitCode, Failure> {
             Command::Status(args) => commands::attach::status(&args, printer).await,
             Command::Cancel(args) => commands::attach::cancel(&args, printer).await,
             Command::Sql(args) => commands::sql::run(args, printer).await,
+            Command::Preview(args) => commands::preview::run(args, printer).await,
             Command::Local(args) => commands::local::run(args.command, printer).await,
         }
     });

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -43,6 +43,8 @@ pub(crate) struct Printer {
     verbosity: Verbosity,
     /// Why a result could not be written; a reader that went away is no reason.
     lost: Option<io::Error>,
+    /// Whether whoever read the results went away.
+    is_reader_gone: bool,
     out: AutoStream<io::Stdout>,
     err: AutoStream<io::Stderr>,
 }
@@ -57,6 +59,7 @@ impl Printer {
         Self {
             verbosity,
             lost: None,
+            is_reader_gone: false,
             out: AutoStream::new(io::stdout(), choice),
             err: AutoStream::new(io::stderr(), choice),
         }
@@ -89,8 +92,24 @@ impl Printer {
         self.keep(written);
     }
 
+    /// Whole lines of data, to stdout: unchanged for a program, harmless for a terminal.
+    pub(crate) fn data(&mut self, lines: &str) {
+        let written = match io::stdout() {
+            out if out.is_terminal() => self.out.write_all(visible(&lines.replace('\r', "")).as_bytes()),
+            // Not through what takes colours away: what looks like one may be data.
+            mut out => out.write_all(lines.as_bytes()),
+        };
+        self.keep(written);
+    }
+
+    /// Whether nobody reads the results any more, as after `| head`.
+    pub(crate) fn is_reader_gone(&self) -> bool {
+        self.is_reader_gone
+    }
+
     fn keep(&mut self, written: io::Result<()>) {
         let error = written.and_then(|()| self.out.flush()).err();
+        self.is_reader_gone |= error.as_ref().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
         // A reader that went away has what it wanted.
         let error = error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
         self.lost = self.lost.take().or(error);

@@ -234,6 +234,18 @@ impl PipelinesClient {
         self.updates(to_proto::sql_plan(sql), Vec::new(), false, self.course())
     }
 
+    /// Executes a SQL statement and gives its rows as they come. A statement that is a command, such
+    /// as `CREATE TABLE`, is executed once and gives no columns.
+    #[cfg(feature = "arrow")]
+    pub fn query(&self, sql: &str) -> crate::QueryStream {
+        let plan = to_proto::sql_plan(sql);
+        let handle = self.handle(OperationId::new(), RunMode::Attached, false, &plan);
+        let started = UpdateKind::RunStarted(self.started(&handle));
+        let course = Course { kind: Kind::Rows, ..self.course() };
+        let responses = ResponseStream::execute(self.session.clone(), handle.operation_id, plan, course);
+        crate::QueryStream::new(self.session.clone(), handle.operation_id, responses, started)
+    }
+
     /// Asks the server to cancel an execution and tells whether it was running.
     ///
     /// Spark stops no flow in mid-run: flows that are running go on and commit, later ones do not start.

@@ -28,6 +28,8 @@
 //!
 //! Wire types stop inside this crate; its interface takes and gives model and viewer types.
 
+#[cfg(feature = "arrow")]
+mod arrow_batches;
 mod calls;
 mod capabilities;
 mod client;
@@ -39,6 +41,8 @@ mod execution;
 mod from_proto;
 mod handle;
 mod operation;
+#[cfg(feature = "arrow")]
+mod query;
 #[cfg(test)]
 mod recorded_runs;
 mod release;
@@ -55,5 +59,10 @@ pub use endpoint::{DEFAULT_PORT, Endpoint, Secret};
 pub use error::{Error, ErrorKind, ServerError};
 pub use handle::{RunHandle, RunMode};
 pub use operation::{OperationId, OperationState};
+#[cfg(feature = "arrow")]
+pub use query::{QueryRows, QueryStream, QueryUpdate};
 pub use retry::RetryPolicy;
 pub use run::{RunOptions, UpdateStream};
+/// The crates of the types that rows come in, in the versions that this crate uses.
+#[cfg(feature = "arrow")]
+pub use {arrow_array, arrow_schema};

@@ -93,8 +93,13 @@ impl ResponseStream {
     /// Sends `plan` and follows it.
     pub(crate) fn execute(session: Session, operation_id: OperationId, plan: proto::Plan, course: Course) -> Self {
         let reattachable = proto::ReattachOptions { reattachable: true };
-        let options =
-            vec![RequestOption { request_option: Some(request_option::RequestOption::ReattachOptions(reattachable)) }];
+        let mut options = vec![request_option::RequestOption::ReattachOptions(reattachable)];
+        if course.kind == Kind::Rows {
+            // A batch with large rows in it may be larger than a message may be.
+            let chunking = proto::ResultChunkingOptions { allow_arrow_batch_chunking: true, ..Default::default() };
+            options.push(request_option::RequestOption::ResultChunkingOptions(chunking));
+        }
+        let options = options.into_iter().map(|option| RequestOption { request_option: Some(option) }).collect();
         let request = calls::execute_request(&session, operation_id, plan, options);
         // Of rows much may pile up; the few messages of a run are kept for who attaches later.
         let releaser = (course.kind == Kind::Rows).then(Releaser::default);

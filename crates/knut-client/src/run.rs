@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt as _};
 use knut_model::RefreshSelection;
+use knut_proto::spark::connect as proto;
 use knut_viewer::{
     ConnectionChange, Diagnostic, Evidence, ExecutionProgress, RunEnd, RunOutcome, UpdateKind, ViewerState,
     ViewerUpdate,
@@ -147,8 +148,8 @@ impl Follower {
 
     async fn next_kind(&mut self) -> UpdateKind {
         loop {
-            match self.responses.next().await {
-                Step::Response(response) => match response_to_update(*response) {
+            match told(self.responses.next().await) {
+                Told::Response(response) => match response_to_update(*response) {
                     Some(UpdateKind::Progress(progress)) if self.last_progress.as_ref() == Some(&progress) => {}
                     Some(UpdateKind::Progress(progress)) => {
                         self.last_progress = Some(progress.clone());
@@ -157,20 +158,37 @@ impl Follower {
                     Some(kind) => return kind,
                     None => {}
                 },
-                Step::Lost(retry, retry_in) => {
-                    let (reason, attempt) = (retry.reason, retry.attempt);
-                    return UpdateKind::Connection(ConnectionChange::Lost { reason, attempt, retry_in });
-                }
-                Step::Back => return UpdateKind::Connection(ConnectionChange::Reattached),
-                Step::StatusOnly => return UpdateKind::Connection(ConnectionChange::StatusOnly),
-                Step::Ended(ending) => return ended(ending),
+                Told::Update(kind) => return kind,
+                Told::Ended(ending) => return ended(ending),
             }
         }
     }
 }
 
+/// A step of an execution, with what viewers are told of it.
+pub(crate) enum Told {
+    /// A response, to be looked at.
+    Response(Box<proto::ExecutePlanResponse>),
+    /// What viewers are told.
+    Update(UpdateKind),
+    /// The end.
+    Ended(Ending),
+}
+
+pub(crate) fn told(step: Step) -> Told {
+    Told::Update(UpdateKind::Connection(match step {
+        Step::Response(response) => return Told::Response(response),
+        Step::Ended(ending) => return Told::Ended(ending),
+        Step::Lost(retry, retry_in) => {
+            ConnectionChange::Lost { reason: retry.reason, attempt: retry.attempt, retry_in }
+        }
+        Step::Back => ConnectionChange::Reattached,
+        Step::StatusOnly => ConnectionChange::StatusOnly,
+    }))
+}
+
 /// What an ending says of the run, and what it is known from.
-fn ended(ending: Ending) -> UpdateKind {
+pub(crate) fn ended(ending: Ending) -> UpdateKind {
     let (outcome, evidence) = match ending {
         Ending::Complete => (RunOutcome::Succeeded, Evidence::ResultComplete),
         Ending::Verdict(error) => {

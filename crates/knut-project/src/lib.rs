@@ -70,7 +70,7 @@ pub use flow_reads::flow_reads;
 pub use init::init;
 pub use library::{Library, LibraryPattern};
 pub use problem::{Problem, Problems};
-pub use project::{Project, remote_of};
+pub use project::{Project, remote_of, spec_of};
 pub use sources::Source;
 pub use spec::{PipelineSpec, Remote};
 pub use sql::{

@@ -18,6 +18,14 @@ use crate::text::{self, reason};
 /// # Errors
 /// When the spec cannot be read or is not valid.
 pub fn remote_of(spec_path: &Path) -> Result<Option<Remote>, Problems> {
+    Ok(spec_of(spec_path)?.and_then(|spec| spec.remote))
+}
+
+/// What a spec says, without reading the rest of its project; `None` if it says nothing.
+///
+/// # Errors
+/// When the spec cannot be read or is not valid.
+pub fn spec_of(spec_path: &Path) -> Result<Option<PipelineSpec>, Problems> {
     let shown = spec_path.display().to_string();
     let unreadable = |why: String| Problems::from(Problem::new(Code::UNREADABLE_FILE, &*shown, why));
     let absolute = std::path::absolute(spec_path).map_err(|error| unreadable(reason(&error)))?;
@@ -26,7 +34,7 @@ pub fn remote_of(spec_path: &Path) -> Result<Option<Remote>, Problems> {
     let reading = read_spec(&text, &shown, root, None);
     match Problems::from_list(reading.problems) {
         Some(problems) => Err(problems),
-        None => Ok(reading.spec.and_then(|spec| spec.remote)),
+        None => Ok(reading.spec),
     }
 }
 
