@@ -29,10 +29,10 @@ pub(crate) fn changes(cursor: &mut Cursor<'_>) -> Step<SqlAutoCdc> {
     cursor.expect("FROM")?;
     let source = source(cursor)?;
     cursor.expect("KEYS")?;
-    let mut keys = cursor.columns()?;
+    let mut keys = key_columns(cursor)?;
     // In `STREAM s KEYS (a) KEYS (b)` the first is an alias.
     if cursor.take(&["KEYS"]) {
-        keys = cursor.columns()?;
+        keys = key_columns(cursor)?;
     }
     let mut read = SqlAutoCdc {
         source,
@@ -89,6 +89,18 @@ pub(crate) fn changes(cursor: &mut Cursor<'_>) -> Step<SqlAutoCdc> {
         cursor.refuse(RefusalReason::HistoryWithoutScd2, span);
     }
     Ok(read)
+}
+
+/// The columns in parentheses; none of them is known where a name is computed.
+fn key_columns(cursor: &mut Cursor<'_>) -> Step<Vec<String>> {
+    let from = cursor.at;
+    let list = cursor.parentheses()?;
+    if list.windows(2).any(|pair| pair[0].is_word(cursor.sql, "IDENTIFIER") && pair[1].is_sign(cursor.sql, "(")) {
+        cursor.has_doubt = true;
+        return Ok(Vec::new());
+    }
+    cursor.at = from;
+    cursor.columns()
 }
 
 /// `STREAM name`, `STREAM(name)` or a query in parentheses, with an alias or not.

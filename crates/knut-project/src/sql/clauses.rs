@@ -131,8 +131,7 @@ fn column_definition(column: &mut Cursor<'_>) -> Step<SqlColumn> {
         } else if starts_constraint(column) || column.is(&["REFERENCES"]) || column.is(&["CONSTRAINT"]) {
             return column.stop(RefusalReason::Constraint, column.span());
         } else if column.take(&["COLLATE"]) {
-            let name = column.part()?;
-            column.has_doubt |= !name.to_ascii_uppercase().starts_with("UTF8_");
+            collation(column)?;
         } else if column.is(&["DEFAULT"]) || column.is(&["GENERATED"]) {
             column.has_doubt = true;
             return Ok(definition);
@@ -165,9 +164,16 @@ fn data_type(column: &mut Cursor<'_>) -> Step<()> {
             _ => false,
         };
         column.has_doubt |= !is_form;
+        time_zone(column);
+        return Ok(());
+    }
+    // The lexer knows an empty pair of angles as a sign of its own.
+    if column.take_sign("<>") {
+        column.has_doubt = true;
         return Ok(());
     }
     if !column.is_sign("<") {
+        time_zone(column);
         return Ok(());
     }
     // The types within are known where a colon or an outer type comes before them.
@@ -190,6 +196,24 @@ fn data_type(column: &mut Cursor<'_>) -> Step<()> {
         }
     }
     column.syntax(">")
+}
+
+/// `WITH LOCAL TIME ZONE` and `WITHOUT TIME ZONE` after a type of time. Which types take it is the server's to say.
+fn time_zone(column: &mut Cursor<'_>) {
+    for words in [&["WITH", "LOCAL", "TIME", "ZONE"][..], &["WITHOUT", "TIME", "ZONE"], &["WITH", "TIME", "ZONE"]] {
+        if column.take(words) {
+            column.has_doubt = true;
+            return;
+        }
+    }
+}
+
+/// The name of a collation, of one part or of three.
+fn collation(cursor: &mut Cursor<'_>) -> Step<()> {
+    let (parts, _) = cursor.parts()?;
+    let is_known = matches!(&parts[..], [name] if name.to_ascii_uppercase().starts_with("UTF8_"));
+    cursor.has_doubt |= !is_known;
+    Ok(())
 }
 
 /// Reads the list of columns of a view: names, each with a comment or not.
@@ -291,8 +315,7 @@ fn common_clause(cursor: &mut Cursor<'_>, read: &mut Clauses, seen: &mut Seen) -
         read.properties = properties(cursor)?;
     } else if cursor.take(&["DEFAULT", "COLLATION"]) {
         seen.clause(cursor, "DEFAULT COLLATION", &from);
-        let name = cursor.part()?;
-        cursor.has_doubt |= !name.to_ascii_uppercase().starts_with("UTF8_");
+        collation(cursor)?;
     } else {
         return Ok(false);
     }

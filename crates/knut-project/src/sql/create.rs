@@ -256,6 +256,12 @@ fn flow(cursor: &mut Cursor<'_>) -> Step<SqlFlow> {
         cursor.parentheses()?;
         cursor.take(&["IF", "NOT", "EXISTS"]);
     }
+    // Options of the writer.
+    if cursor.is(&["WITH"]) && cursor.tokens.get(cursor.at + 1).is_some_and(|token| token.is_sign(cursor.sql, "(")) {
+        cursor.at += 1;
+        cursor.parentheses()?;
+        cursor.has_doubt = true;
+    }
     if cursor.is(&["REPLACE"]) {
         return cursor.stop(RefusalReason::InsertOverwrite, cursor.span());
     }

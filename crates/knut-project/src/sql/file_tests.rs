@@ -184,3 +184,17 @@ fn a_text_that_spark_fills_in_is_undecided() {
         assert_eq!(one(sql).verdict(), Verdict::Undecided, "{sql}");
     }
 }
+
+/// Spark's own parser takes these; what they mean is the server's to say.
+#[test]
+fn what_is_seldom_written_is_undecided_and_not_refused() {
+    for sql in [
+        "CREATE STREAMING TABLE t (a TIMESTAMP WITHOUT TIME ZONE, b TIMESTAMP(6) WITH LOCAL TIME ZONE, c TIME(3) WITHOUT TIME ZONE)",
+        "CREATE STREAMING TABLE t (a STRUCT<>)",
+        "CREATE STREAMING TABLE t (a STRING COLLATE system.builtin.UNICODE)",
+        "CREATE FLOW f AS INSERT INTO t WITH ('a' = 'b') BY NAME SELECT * FROM STREAM s",
+        "CREATE FLOW f AS AUTO CDC INTO t FROM STREAM s KEYS (IDENTIFIER('a')) SEQUENCE BY b",
+    ] {
+        assert_eq!(one(sql).verdict(), Verdict::Undecided, "{sql}");
+    }
+}
