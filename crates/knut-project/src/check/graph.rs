@@ -198,10 +198,16 @@ fn names(checked: &Checked<'_>) -> Vec<Finding> {
     findings
 }
 
+/// How many pairs of names are compared for their likeness. A project that reads thousands of tables of
+/// others is told of the first few, and is not kept waiting for a minute.
+const MAX_COMPARISONS: usize = 200_000;
+
 /// Reads of names that no file defines and that are so like a dataset's that it may be meant.
 fn reads(checked: &Checked<'_>) -> Vec<Finding> {
     let names: Vec<String> = checked.definitions.datasets.iter().map(|dataset| dataset.name.to_string()).collect();
     let is_complete = checked.is_complete();
+    let mut looked_up = BTreeMap::new();
+    let max_looked_up = MAX_COMPARISONS / names.len().max(1);
     let mut findings = Vec::new();
     for edge in &checked.definitions.edges {
         let EdgeSource::External { name, differs_in_case } = &edge.from else { continue };
@@ -215,7 +221,14 @@ fn reads(checked: &Checked<'_>) -> Vec<Finding> {
             let text = name.to_string();
             let short = |full: &&String| full.rsplit('.').next() == text.rsplit('.').next();
             // The same table of another database is meant as written.
-            if let Some(near) = nearest(&text, names.iter().filter(|full| !short(full)).map(String::as_str)) {
+            let is_new = !looked_up.contains_key(&text);
+            if is_new && looked_up.len() >= max_looked_up {
+                continue;
+            }
+            let near = looked_up
+                .entry(text.clone())
+                .or_insert_with(|| nearest(&text, names.iter().filter(|full| !short(full)).map(String::as_str)));
+            if let Some(near) = near {
                 let message = format!("no file defines {name}, so Spark looks for it in the catalog");
                 let finding = Finding::new(Code::UNKNOWN_BUT_SIMILAR, span, message);
                 findings.push(finding.help(format!("did you mean {near}?")));

@@ -314,3 +314,43 @@ fn doubtful_storages_are_warned_of() {
         assert_eq!(codes(storage, more), expected, "{storage} {more}");
     }
 }
+
+/// A conf of Spark turns the check of views off, and then nobody complains.
+#[test]
+fn views_may_be_read_as_one_likes_where_a_conf_says_so() {
+    let sql = "CREATE TEMPORARY VIEW v AS SELECT 1 AS x;\nCREATE STREAMING TABLE t AS SELECT * FROM STREAM v";
+    let spec = |conf: &str| {
+        format!("name: n\nstorage: file:///s\nconfiguration: {{{conf}}}\nlibraries: [{{glob: {{include: t/**}}}}]\n")
+    };
+    let told = |conf: &str| found_in(&[("spark-pipeline.yml", spec(conf).as_bytes()), ("t/a.sql", sql.as_bytes())]);
+    assert!(told("").iter().any(|told| told.contains("K0209")), "{:?}", told(""));
+    assert_eq!(told("pipelines.incompatibleViewCheck.enabled: 'false'"), Vec::<String>::new());
+}
+
+/// Thousands of names that no file defines are looked at in no more than a moment, and the first are told of.
+#[test]
+fn many_unknown_names_are_no_quadratic_work() {
+    let files: Vec<String> =
+        (0..2_000).map(|n| format!("CREATE MATERIALIZED VIEW view_{n:05} AS SELECT * FROM views_{n:05}")).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let n_told = found(&files).iter().filter(|told| told.starts_with("K0309")).count();
+    assert!((1..=200_000 / 2_000).contains(&n_told), "{n_told}");
+}
+
+/// A token that stands in a file is in nothing that is told of it.
+#[test]
+fn tokens_are_not_told() {
+    for line in [
+        "spark.remote: \"sc://h/;token=SEKRIT\"",
+        "configuration: \"spark.remote=sc://h/;token=SEKRIT\"",
+        "configuration: {spark.remote: !x \"sc://h/;token=SEKRIT\"}",
+        "configuration: {spark.remote:\"sc://h/;token=SEKRIT\"}",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = folder.path().join("spark-pipeline.yml");
+        std::fs::write(&spec, format!("name: n\nstorage: s\n{line}\n")).unwrap();
+        let checkup = check(&spec, None);
+        assert!(checkup.has_errors(), "{line}");
+        assert!(!format!("{:?} {:?}", checkup.findings, checkup.files).contains("SEKRIT"), "{line}");
+    }
+}

@@ -67,6 +67,12 @@ fn rows_of_views(checked: &Checked<'_>, edges_of: &BTreeMap<usize, Vec<&DefinedE
 
 /// A view that is read as what it is not.
 fn bad_read(checked: &Checked<'_>, edge: &DefinedEdge, rows_of_views: &BTreeMap<usize, Rows>) -> Option<Finding> {
+    // Source: Spark 4.3, the conf that turns this check of the server off.
+    let off = "pipelines.incompatibleViewCheck.enabled";
+    let confs = checked.files.reading.spec.as_ref().map(|spec| &spec.configuration);
+    if confs.and_then(|confs| confs.get(off)).is_some_and(|value| value.eq_ignore_ascii_case("false")) {
+        return None;
+    }
     let EdgeSource::Dataset(read) = &edge.from else { return None };
     let rows = rows_of_views.get(read)?;
     if edge.certainty != Certainty::Parsed {
