@@ -33,6 +33,21 @@ fn for_github() {
     assert_snapshot!(wrong().run(&["check", "--format", "github"]).told());
 }
 
+/// Services look for the files in their checkout, where a project may lie in any folder.
+#[test]
+fn paths_for_services_begin_where_the_check_ran() {
+    let mut project = Project::empty()
+        .file("etl/shop/spark-pipeline.yml", "name: n\nstorage: s\nlibraries:\n  - glob:\n      include: t/**\n")
+        .file("etl/shop/t/a.sql", "DROP TABLE x");
+    let spec = "etl/shop/spark-pipeline.yml";
+    let github = project.run(&["check", "--format", "github", "--spec", spec]).expect(3);
+    assert!(github.stdout.contains("file=etl/shop/t/a.sql,"), "{}", github.told());
+    let sarif = project.run(&["check", "--format", "sarif", "--spec", spec]).expect(3);
+    assert!(sarif.stdout.contains("\"etl/shop/t/a.sql\""), "{}", sarif.told());
+    let human = project.run(&["check", "--spec", spec]).expect(3);
+    assert!(human.stderr.contains("--> t/a.sql:1:1"), "{}", human.told());
+}
+
 /// A log that a code scanning service can take: every index and reference in it holds.
 #[test]
 fn for_code_scanning() {

@@ -1,7 +1,7 @@
 //! Findings as SARIF 2.1.0, the form in which code scanning services take them.
 //!
-//! Columns are counted in characters. Paths of files are URIs relative to the project's folder, whose
-//! own place is not told: a service knows where it laid the checkout.
+//! Columns are counted in characters. Paths of files are URIs relative to the folder that the check ran in,
+//! whose own place is not told: a service knows where it laid the checkout.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::findings;
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// The name that stands for the project's folder.
+/// The name that stands for the folder that the check ran in.
 const ROOT: &str = "PROJECTROOT";
 
 /// What a path may not hold as it is: all but RFC 3986's unreserved characters and the slash.

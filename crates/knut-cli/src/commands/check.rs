@@ -1,6 +1,8 @@
 //! `knut check`: everything that is wrong with a project, without a server.
 
-use knut_project::{Code, Severity};
+use std::path::Path;
+
+use knut_project::{Checkup, Code, Severity};
 
 use super::spec_path;
 use crate::args::{CheckArgs, CheckFormat};
@@ -14,7 +16,11 @@ pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<ExitCode, F
     if let Some(code) = &args.explain {
         return explain(code, printer);
     }
-    let checkup = knut_project::check(&spec_path(&args.project)?, None);
+    let spec = spec_path(&args.project)?;
+    let mut checkup = knut_project::check(&spec, None);
+    if matches!(args.format, CheckFormat::Sarif | CheckFormat::Github) {
+        from_here(&mut checkup, &spec)?;
+    }
     let found = &checkup.findings;
     match args.format {
         CheckFormat::Human => findings::print(&checkup, found, printer),
@@ -31,6 +37,22 @@ pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<ExitCode, F
         printer.toned_result("check ", tone, word, &counts);
     }
     Ok(code)
+}
+
+/// Makes paths start at this folder where the project lies in it: services look for the files in their
+/// checkout, in whose top folder a check is run.
+fn from_here(checkup: &mut Checkup, spec: &Path) -> Result<(), Failure> {
+    let spec = std::path::absolute(spec)?;
+    let project = spec.parent().map(Path::to_path_buf).unwrap_or_default();
+    let here = std::env::current_dir()?;
+    let Ok(inside) = project.strip_prefix(&here) else { return Ok(()) };
+    let inside: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+    for file in &mut checkup.files {
+        if !Path::new(&file.path).is_absolute() {
+            file.path = inside.iter().map(AsRef::as_ref).chain([file.path.as_str()]).collect::<Vec<&str>>().join("/");
+        }
+    }
+    Ok(())
 }
 
 fn counted(n: usize, what: &str) -> String {
