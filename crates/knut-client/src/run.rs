@@ -229,7 +229,7 @@ fn outcome_of_state(state: OperationState, refusal: Option<ServerError>) -> RunO
             RunOutcome::Failed(told("the server says that the run failed; its messages are lost, and with them why"))
         }
         OperationState::Cancelled => RunOutcome::Cancelled(told(
-            "the server says that the run was cancelled, or ended because nobody followed it",
+            "the server says that the run was cancelled, which it also says of runs that failed with nobody there",
         )),
         OperationState::Running | OperationState::Terminating | OperationState::Unknown => {
             RunOutcome::Unknown(told("the server cannot say how the run ended"))
