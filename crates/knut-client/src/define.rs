@@ -10,8 +10,9 @@ use knut_viewer::{DatasetNode, FlowNode, GraphDefined};
 use proto::execute_plan_response::ResponseType;
 use proto::pipeline_command::{CommandType, CreateDataflowGraph};
 use proto::pipeline_command_result::ResultType;
-use uuid::Uuid;
 
+use crate::calls::execute_request;
+use crate::operation::OperationId;
 use crate::session::{CALL_TIMEOUT, Session, timed_out};
 use crate::status::classify;
 use crate::{Error, ErrorKind, from_proto, to_proto};
@@ -145,16 +146,7 @@ fn no_name(what: &str) -> Error {
 /// It is not reattachable: a command whose answer was lost may have been carried out, and carrying
 /// it out twice would define something twice.
 async fn command_result(session: &Session, what: &str, command: CommandType) -> Result<Option<ResultType>, Error> {
-    let request = proto::ExecutePlanRequest {
-        session_id: session.id(),
-        client_observed_server_side_session_id: session.observed(),
-        user_context: Some(session.user_context()),
-        operation_id: Some(Uuid::new_v4().to_string()),
-        plan: Some(to_proto::pipeline_plan(command)),
-        client_type: Some(session.client_type()),
-        request_options: Vec::new(),
-        tags: Vec::new(),
-    };
+    let request = execute_request(session, OperationId::new(), to_proto::pipeline_plan(command), Vec::new());
     let running = async {
         let mut stub = session.stub();
         let mut responses = match Box::pin(stub.execute_plan(session.request(request))).await {
